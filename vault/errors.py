@@ -1,0 +1,155 @@
+"""Errors of the vault: each says what to do; none carries a value, a key or stored bytes.
+
+Every error inherits SQLAlchemy's DontWrapMixin, so that it reaches the caller as it is, without a
+statement and its parameters printed beside it. All of them pickle, for worker processes.
+"""
+
+from typing import Self
+
+from sqlalchemy.exc import DontWrapMixin
+
+__all__ = [
+    "CannotOpenError",
+    "DefinitionChangedError",
+    "DefinitionError",
+    "DestroyedKeyError",
+    "FieldError",
+    "ImportRefusedError",
+    "InvalidValueError",
+    "JobIncompleteError",
+    "NotSealedError",
+    "PolicyError",
+    "RowBindingError",
+    "SealedColumnError",
+    "UnknownGenerationError",
+    "UnknownKeyError",
+    "VaultError",
+]
+
+
+class VaultError(DontWrapMixin, Exception):
+    """The root of everything that the vault raises on purpose."""
+
+
+class DefinitionError(VaultError):
+    """A field is declared in a way that cannot work; the message names the part."""
+
+
+class SealedColumnError(VaultError):
+    """A statement uses a sealed column where only a plain one can stand; the message names the remedy."""
+
+
+class PolicyError(VaultError):
+    """A dataset's policy is wrong, or does not allow what was asked."""
+
+
+class ImportRefusedError(VaultError):
+    """A file cannot be imported as it is; nothing of it was written."""
+
+
+class JobIncompleteError(VaultError):
+    """A job ended with rows that it could not bring to their new state; the message counts them."""
+
+    def __init__(self, table: str, remaining: int, unreadable: int) -> None:
+        super().__init__(table, remaining, unreadable)
+        self.table = table
+        self.remaining = remaining
+        self.unreadable = unreadable
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}: {self.remaining} rows still depend on an older key: run the job again;"
+            f" {self.unreadable} rows do not open: see the job's list"
+        )
+
+
+class DefinitionChangedError(VaultError):
+    """A field is defined otherwise than its data was written; the message says how and what to run."""
+
+    def __init__(self, table: str, column: str, difference: str, remedy: str) -> None:
+        super().__init__(table, column, difference, remedy)
+        self.table = table
+        self.column = column
+
+    def __str__(self) -> str:
+        table, column, difference, remedy = self.args
+        return f"{table}.{column} is not defined as its data was written: {difference}; {remedy}"
+
+
+class FieldError(VaultError):
+    """A failure at one field. table, column: its context names, empty until the field adds them.
+
+    row: the place in a batch, counted from 0. row_key: the primary key, where the caller knew it.
+    """
+
+    def __init__(
+        self, reason: str, table: str = "", column: str = "", row: int | None = None, row_key: object = None
+    ) -> None:
+        super().__init__(reason, table, column, row, row_key)
+        self.reason = reason
+        self.table = table
+        self.column = column
+        self.row = row
+        self.row_key = row_key
+
+    def at(self, table: str, column: str, row: int | None = None, row_key: object = None) -> Self:
+        """This same error, with its place filled in: to be raised again without a chain."""
+        self.table, self.column, self.row, self.row_key = table, column, row, row_key
+        return self
+
+    def __str__(self) -> str:
+        place = f"{self.table}.{self.column}" if self.table else "a sealed field"
+        if self.row is not None:
+            place += f", row {self.row} of the batch (the first is 0)"
+        if self.row_key is not None:
+            place += f", row key {self.row_key!r}"
+        return f"{place}: {self.reason}"
+
+
+class InvalidValueError(FieldError):
+    """The field cannot hold, or cannot index, this value. The reason names the kind of value, never the value."""
+
+
+class RowBindingError(FieldError):
+    """A row-bound field was used without the columns that it is bound to, or with NULL in one."""
+
+
+class NotSealedError(FieldError):
+    """The bytes are not a sealed value: their format byte, length or type is another's."""
+
+
+class CannotOpenError(FieldError):
+    """Wrong key, row or field, or changed bytes: the caller is not told which. key_id: 8 hex digits."""
+
+    REASON = "does not authenticate under key {}: other row, column or table, other key, or changed bytes"
+
+    def __init__(self, table: str, column: str, key_id: str, row: int | None = None, row_key: object = None) -> None:
+        super().__init__(self.REASON.format(key_id), table, column, row, row_key)
+        self.args = (table, column, key_id, row, row_key)
+        self.key_id = key_id
+
+
+class UnknownGenerationError(CannotOpenError):
+    """The value names a definition generation of the field that this process does not know."""
+
+    REASON = (
+        "is sealed under key {} by a generation of its definition that this process does not know:"
+        " restart it, so that it reads the recorded definitions anew; else the bytes were changed"
+    )
+
+
+class UnknownKeyError(FieldError):
+    """The value, or an index slot, names a key that the keyring has not. key_id: 8 hex digits."""
+
+    REASON = "names key {}, which is not in the keyring: written under another keyring, or changed bytes"
+
+    def __init__(self, table: str, column: str, key_id: str, row: int | None = None, row_key: object = None) -> None:
+        super().__init__(self.REASON.format(key_id), table, column, row, row_key)
+        self.args = (table, column, key_id, row, row_key)
+        self.key_id = key_id
+
+
+class DestroyedKeyError(UnknownKeyError):
+    """The key was destroyed: the value is gone by intent."""
+
+    REASON = "names key {}, which was destroyed: what it sealed cannot be opened any more"
