@@ -1,0 +1,75 @@
+"""Dataset rules: what a dataset of a policy must not contradict in its table."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from dp.errors import ParameterError
+from vault.policy.dataset import Bounds, DatasetPolicy
+from vault.policy.table import ColumnPolicy, TablePolicy
+
+_UNIT_TYPES: Final = ("int", "str", "bytes")
+_LABEL_TYPES: Final = {"int": int, "str": str}
+_INT64: Final = range(-(2**63), 2**63)
+
+
+def dataset_faults(datasets: Mapping[str, DatasetPolicy], tables: Mapping[str, TablePolicy]) -> list[str]:
+    """All contradictions in the datasets, one "dotted.key: what is wrong" each."""
+    faults: list[str] = []
+    for name, dataset in datasets.items():
+        table = tables.get(dataset.table)
+        if table is None:
+            faults.append(f"dataset.{name}.table: there is no table {dataset.table}; name one of: {', '.join(tables)}")
+        else:
+            faults += [f"dataset.{name}.{fault}" for fault in _faults(dataset, table)]
+    return faults
+
+
+def _faults(dataset: DatasetPolicy, table: TablePolicy) -> Iterator[str]:
+    unit = table.column.get(dataset.unit)
+    if unit is None:
+        yield f"unit: {_no_column(dataset.unit, table)}"
+    elif unit.sealed or unit.type not in _UNIT_TYPES:
+        yield f"unit: {dataset.unit} cannot tell persons apart here; name a plain int, str or bytes column"
+    for name, bounds in dataset.bounds.items():
+        yield from (f"bounds.{name}{fault}" for fault in _bounds_faults(name, bounds, table))
+    for name, labels in dataset.groups.items():
+        column = table.column.get(name)
+        if column is None:
+            yield f"groups.{name}: {_no_column(name, table)}"
+        elif column.type not in _LABEL_TYPES:
+            yield f"groups.{name}: a {column.type} column cannot be grouped by; group by an int or str column"
+        elif not all(type(label) is _LABEL_TYPES[column.type] for label in labels):
+            yield f"groups.{name}: the column is {column.type}; write labels of that type"
+        elif any(isinstance(label, int) and label not in _INT64 for label in labels):
+            yield f"groups.{name}: a label is outside 64 bits, where no row can be"
+
+
+def _bounds_faults(name: str, bounds: Bounds, table: TablePolicy) -> Iterator[str]:
+    column = table.column.get(name)
+    if column is None:
+        yield f": {_no_column(name, table)}"
+    elif column.type not in ("int", "float"):
+        yield f": a {column.type} column has no bounds; only int and float columns are summed"
+    elif bounds.lower >= bounds.upper:
+        yield f": lower is {bounds.lower:f} and upper is {bounds.upper:f}; lower must be below upper"
+    elif bounds.step is not None and bounds.step <= 0:
+        yield ".step: must be above 0"
+    elif bounds.step is None and column.type == "float":
+        yield '.step: is missing; a float column needs the grid that it is rounded to, such as "0.01"'
+    else:
+        yield from _grid_faults(bounds, column)
+
+
+def _grid_faults(bounds: Bounds, column: ColumnPolicy) -> Iterator[str]:
+    parts = (bounds.lower, bounds.upper, bounds.step or 1)
+    if column.type == "int" and any(part % 1 for part in parts):
+        yield ": an int column has whole numbers as lower, upper and step"
+        return
+    try:
+        bounds.grid("int" if column.type == "int" else "float")
+    except ParameterError as error:
+        yield f"{'.' if error.parameter in Bounds.model_fields else ': '}{error}"
+
+
+def _no_column(name: str, table: TablePolicy) -> str:
+    return f"there is no column {name}; name one of: {', '.join(table.column)}"

@@ -1,0 +1,88 @@
+"""Storage: where the records, the keys and the ledger are kept, and which key-encryption key opens them."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from vault.policy.section import Section
+
+# Database URLs may hold a password, so that no repr shows them.
+_Address = Annotated[str, Field(repr=False, min_length=1)]
+
+
+class Storage(Section):
+    """The [vault] section. After `placed`, paths are absolute and `keys` and `ledger` are never None."""
+
+    database: _Address
+    keys: Annotated[str | None, Field(repr=False, min_length=1)] = None
+    ledger: Annotated[str | None, Field(repr=False, min_length=1)] = None
+    kek: Annotated[str, Field(min_length=1)]
+    keyring: Annotated[str, Field(min_length=1)] = "main"
+
+    @property
+    def keys_url(self) -> str:
+        """The SQLAlchemy URL of the keys and counters."""
+        return self.keys or self.database
+
+    @property
+    def ledger_url(self) -> str:
+        """The SQLAlchemy URL of the ledger."""
+        return self.ledger or self.database
+
+    def placed(self, folder: Path) -> "tuple[Storage, list[tuple[str, str]]]":
+        """The same storage seen from the policy's folder, and the faults found: (key, what is wrong)."""
+        faults: list[tuple[str, str]] = []
+        urls: dict[str, URL] = {}
+        for name in ("database", "keys", "ledger"):
+            text = getattr(self, name) or _beside(urls.get("database"), name)
+            if text is None:
+                continue
+            url = _read(text)
+            if url is None:
+                faults.append((name, "expected an SQLAlchemy URL such as sqlite:///health.db"))
+            elif _is_sqlite(url) and not _is_file(url):
+                faults.append((name, "SQLite in memory keeps nothing; name a file, such as sqlite:///health.db"))
+            else:
+                urls[name] = _absolute(url, folder)
+        files = [url.database for url in urls.values() if _is_sqlite(url)]
+        if len(set(files)) != len(files):
+            faults.append(("database", "on SQLite, database, keys and ledger are three files; name three"))
+        if ":" not in self.kek:
+            faults.append(("kek", "expected a key's URI: local:PATH or hcvault://HOST:PORT/transit/keys/NAME"))
+        placed = {name: url.render_as_string(hide_password=False) for name, url in urls.items()}
+        return self.model_copy(update={**placed, "kek": _kek(self.kek, folder)}), faults
+
+
+def _read(text: str) -> URL | None:
+    try:
+        return make_url(text)
+    except (ArgumentError, ValueError):
+        return None
+
+
+def _is_sqlite(url: URL) -> bool:
+    return url.get_backend_name() == "sqlite"
+
+
+def _is_file(url: URL) -> bool:
+    return bool(url.database) and url.database != ":memory:" and not str(url.database).startswith("file:")
+
+
+def _absolute(url: URL, folder: Path) -> URL:
+    return url.set(database=str(folder / str(url.database))) if _is_sqlite(url) else url
+
+
+def _beside(database: URL | None, name: str) -> str | None:
+    """The file for keys or ledger when none is named: health.db has health.keys.db. None on a server."""
+    if database is None or not _is_sqlite(database):
+        return None
+    file = Path(str(database.database))
+    return database.set(database=str(file.with_suffix(f".{name}{file.suffix or '.db'}"))).render_as_string()
+
+
+def _kek(uri: str, folder: Path) -> str:
+    scheme, _, rest = uri.partition(":")
+    return f"local:{folder / rest}" if scheme == "local" and rest else uri
