@@ -1,0 +1,82 @@
+"""Key management: data keys wrapped by a key-encryption key, kept in SQL, opened for a while, and rotated."""
+
+from kms.data_key import DataKey, SealingKey
+from kms.derive import compound_index_key, field_key, index_key, ledger_key, shared_index_key
+from kms.errors import (
+    AccessDeniedError,
+    CannotUnwrapError,
+    KeyDestroyedError,
+    KeyDisabledError,
+    KeyFileError,
+    KeyNotFoundError,
+    KeyringError,
+    KeyVersionRetiredError,
+    KmsError,
+    LeaseExpiredError,
+    LoginExpiredError,
+    MisconfiguredError,
+    MissingExtraError,
+    SchemaVersionError,
+    SealLimitError,
+    UnavailableError,
+    UnknownKeyIdError,
+    UnknownProviderError,
+)
+from kms.fork import forget_in_child
+from kms.framing import framed, lp
+from kms.key_database import open_key_database
+from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
+from kms.key_store import KeyStore
+from kms.keyring import Keyring
+from kms.lease import Clock, LeaseSettings, boottime_clock
+from kms.open_provider import ProviderSettings, open_provider
+from kms.provider import KeyProvider, Wrapped, wrap_context
+from kms.secret import SecretKey, SecretText
+
+__all__ = [
+    "AccessDeniedError",
+    "CannotUnwrapError",
+    "Clock",
+    "DataKey",
+    "KeyDestroyedError",
+    "KeyDisabledError",
+    "KeyFileError",
+    "KeyNotFoundError",
+    "KeyProvider",
+    "KeyRecord",
+    "KeyState",
+    "KeyStore",
+    "KeyVersionRetiredError",
+    "Keyring",
+    "KeyringError",
+    "KeyringState",
+    "KmsError",
+    "LeaseExpiredError",
+    "LeaseSettings",
+    "LoginExpiredError",
+    "MisconfiguredError",
+    "MissingExtraError",
+    "ProviderSettings",
+    "Purpose",
+    "SchemaVersionError",
+    "SealLimitError",
+    "SealingKey",
+    "SecretKey",
+    "SecretText",
+    "UnavailableError",
+    "UnknownKeyIdError",
+    "UnknownProviderError",
+    "Wrapped",
+    "boottime_clock",
+    "compound_index_key",
+    "field_key",
+    "forget_in_child",
+    "framed",
+    "index_key",
+    "ledger_key",
+    "lp",
+    "open_key_database",
+    "open_provider",
+    "shared_index_key",
+    "wrap_context",
+]

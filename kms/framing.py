@@ -1,0 +1,22 @@
+"""Framing: byte strings put side by side so that no two lists of them look alike."""
+
+from typing import Final
+
+__all__ = ["framed", "lp"]
+
+LENGTH_BYTES: Final = 4
+
+
+def lp(part: bytes) -> bytes:
+    """The length of part in 4 big-endian bytes, then part.
+
+    Raises: TypeError for anything but bytes, OverflowError for 4 GiB and more.
+    """
+    if not isinstance(part, bytes):
+        raise TypeError(f"framing takes bytes, not {type(part).__name__}")
+    return len(part).to_bytes(LENGTH_BYTES, "big") + part
+
+
+def framed(label: bytes, *parts: bytes) -> bytes:
+    """lp(label), then lp of each part: what HKDF's info and a wrap's context are made of."""
+    return lp(label) + b"".join(map(lp, parts))

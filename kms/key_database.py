@@ -1,0 +1,113 @@
+"""Key database: an engine whose transactions are short, durable and bounded in time, on SQLite and on servers."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from kms.errors import KeyringError, UnavailableError
+
+__all__ = ["open_key_database", "prepare", "reading", "writing"]
+
+CONNECT_SECONDS: Final = 5
+STATEMENT_SECONDS: Final = 10
+SQLITE_BUSY_SECONDS: Final = 10
+# A transaction that only reads says so, and does not wait for SQLite's one writer.
+READ_ONLY: Final = "noisevault_read_only"
+
+
+def open_key_database(url: str) -> Engine:
+    """An engine for keys and counters: on SQLite a file of their own, on a server connections of their own."""
+    backend = make_url(url).get_backend_name()
+    arguments: dict[str, Any] = {}
+    if backend == "postgresql":
+        limits = f"-c statement_timeout={STATEMENT_SECONDS * 1000} -c lock_timeout={STATEMENT_SECONDS * 1000}"
+        arguments = {
+            "connect_timeout": CONNECT_SECONDS,
+            "tcp_user_timeout": STATEMENT_SECONDS * 1000,
+            "options": limits,
+        }
+    engine = create_engine(url, connect_args=arguments, pool_pre_ping=backend != "sqlite", hide_parameters=True)
+    prepare(engine)
+    return engine
+
+
+def prepare(engine: Engine) -> None:
+    """Install what SQLite needs, once; nothing on servers."""
+    if engine.dialect.name == "sqlite" and not event.contains(engine, "connect", _set_up_sqlite):
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that reads. Raises: UnavailableError if the database does not answer."""
+    with _translated(), engine.connect().execution_options(**{READ_ONLY: True}) as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes, committed at the end. Raises: UnavailableError."""
+    with _translated(), engine.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+        raise UnavailableError(f"the key store does not answer ({_cause(error)}): look at its database") from None
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise UnavailableError(f"the key store hung up ({_cause(error)}): look at its database") from None
+        raise
+
+
+def _cause(error: Exception) -> str:
+    """The driver's own first line; the statement and its parameters are left out."""
+    orig = getattr(error, "orig", None) or error
+    lines = str(orig).splitlines() or [""]
+    return f"{type(orig).__name__}: {lines[0][:200]}"
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver begins nothing by itself, see _begin_sqlite
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_SECONDS * 1000}")
+    _switch_to_wal(cursor)
+    cursor.execute("PRAGMA synchronous = FULL")  # a counted block must survive a power cut
+    cursor.execute("PRAGMA secure_delete = ON")  # a destroyed key's bytes are overwritten
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _switch_to_wal(cursor: Any) -> None:
+    """SQLite does not wait by itself for this one lock."""
+    end = time.monotonic() + SQLITE_BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    read_only = connection.get_execution_options().get(READ_ONLY, False)
+    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+
+def unexpected(what: str) -> KeyringError:
+    """For rows that the program itself never writes."""
+    return KeyringError(f"the key store holds {what}: it was changed by hand, restore it from a backup")

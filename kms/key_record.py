@@ -1,0 +1,97 @@
+"""Key record: what the store knows of one data key, which it holds wrapped or, once destroyed, not at all."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from kms.provider import Wrapped, wrap_context
+
+__all__ = ["KEY_ID_BYTES", "KeyRecord", "KeyState", "KeyringState", "Purpose"]
+
+KEY_ID_BYTES: Final = 4
+KEYRING_ID_BYTES: Final = 16
+
+
+class Purpose(StrEnum):
+    """What a data key is for; a key has one purpose for ever."""
+
+    DATA = "data"
+    INDEX = "index"
+    LEDGER = "ledger"
+
+
+class KeyState(StrEnum):
+    """The states of NIST SP 800-57 part 1, section 7, that a data key passes through in this order."""
+
+    PRE_ACTIVE = "pre-active"  # opens, does not seal yet
+    ACTIVE = "active"  # seals; one a purpose
+    DEACTIVATED = "deactivated"  # opens only
+    DESTROYED = "destroyed"  # wrapped bytes erased; the row stays, so that its id is never used again
+
+    def may_become(self, later: "KeyState") -> bool:
+        """Whether a key may go from this state to the later one."""
+        return later in _NEXT_STATES[self]
+
+
+_NEXT_STATES: Final = {
+    KeyState.PRE_ACTIVE: frozenset({KeyState.ACTIVE, KeyState.DESTROYED}),
+    KeyState.ACTIVE: frozenset({KeyState.DEACTIVATED}),
+    KeyState.DEACTIVATED: frozenset({KeyState.DESTROYED}),
+    KeyState.DESTROYED: frozenset[KeyState](),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """One data key of a keyring. Times are UTC; changed_at is when it entered its state."""
+
+    keyring_id: bytes
+    purpose: Purpose
+    key_id: bytes
+    sequence: int
+    state: KeyState
+    wrapped: Wrapped | None
+    created_at: datetime
+    changed_at: datetime
+
+    def __post_init__(self) -> None:
+        if len(self.keyring_id) != KEYRING_ID_BYTES:
+            raise ValueError(f"a keyring id is {KEYRING_ID_BYTES} bytes")
+        if len(self.key_id) != KEY_ID_BYTES or not any(self.key_id):
+            raise ValueError(f"a key id is {KEY_ID_BYTES} bytes, not all zero")
+        if self.sequence < 1:
+            raise ValueError(f"sequences begin with 1, not {self.sequence}")
+        if (self.wrapped is None) != (self.state is KeyState.DESTROYED):
+            raise ValueError(f"key {self.key_id.hex()} is {self.state}: only a destroyed key has no wrapped bytes")
+
+    @property
+    def live(self) -> bool:
+        """Whether the key can still open something."""
+        return self.wrapped is not None
+
+    @property
+    def context(self) -> bytes:
+        """The place its wrapped bytes are bound to."""
+        return wrap_context(self.keyring_id, self.purpose.value, self.key_id, self.sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyringState:
+    """A keyring as read from its store at one moment, records by purpose and sequence."""
+
+    keyring_id: bytes
+    name: str
+    records: tuple[KeyRecord, ...]
+
+    def of(self, purpose: Purpose) -> tuple[KeyRecord, ...]:
+        """The records of one purpose, tombstones included, lowest sequence first."""
+        return tuple(record for record in self.records if record.purpose is purpose)
+
+    def find(self, key_id: bytes) -> KeyRecord | None:
+        """The record with this id, or None."""
+        return next((record for record in self.records if record.key_id == key_id), None)
+
+    def active(self, purpose: Purpose) -> KeyRecord | None:
+        """The key that seals: the highest sequence that is ACTIVE."""
+        return next((record for record in reversed(self.of(purpose)) if record.state is KeyState.ACTIVE), None)

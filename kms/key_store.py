@@ -1,0 +1,203 @@
+"""Key store: keyrings and their wrapped keys in SQL, changed in transactions that two processes may race."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, Row, insert, select, update
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.schema import CreateTable
+
+from kms.errors import KeyringError
+from kms.fork import forget_in_child
+from kms.key_database import open_key_database, prepare, reading, unexpected, writing
+from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
+from kms.key_tables import key_table, keyring_table, metadata
+from kms.provider import Wrapped
+from kms.schema_version import check_schema_version, record_schema_version
+
+__all__ = ["KeyStore"]
+
+COMPONENT: Final = "kms"
+SCHEMA_VERSION: Final = 1
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class KeyStore:
+    """The tables noisevault_keyring and noisevault_key behind one engine. Holds no plaintext key."""
+
+    def __init__(self, engine: Engine, *, now: Callable[[], datetime] = _utc_now) -> None:
+        """engine: best from open_key_database(), which also bounds every wait in time. now: aware UTC."""
+        prepare(engine)
+        self.engine = engine
+        self._now = now
+        forget_in_child(self)
+
+    @classmethod
+    def from_url(cls, url: str) -> "KeyStore":
+        """A store on an engine of its own."""
+        return cls(open_key_database(url))
+
+    def forget_after_fork(self) -> None:
+        """Leave the parent's connections to the parent."""
+        self.engine.dispose(close=False)
+
+    def create_schema(self) -> None:
+        """Create what is missing; two processes may do so at once. Raises: SchemaVersionError."""
+        try:
+            self._create_schema()
+        except DBAPIError:  # PostgreSQL's IF NOT EXISTS can lose a race; the winner has committed by now
+            self._create_schema()
+
+    def _create_schema(self) -> None:
+        with writing(self.engine) as connection:
+            for table in metadata.sorted_tables:
+                connection.execute(CreateTable(table, if_not_exists=True))
+            record_schema_version(connection, COMPONENT, SCHEMA_VERSION)
+
+    def check_schema(self) -> None:
+        """Raises: SchemaVersionError if the tables are missing or of another version."""
+        with reading(self.engine) as connection:
+            check_schema_version(connection, COMPONENT, SCHEMA_VERSION)
+
+    def now(self) -> datetime:
+        """The wall clock that rows are dated with."""
+        return self._now()
+
+    def create_keyring(self, state: KeyringState) -> bool:
+        """Store a new keyring with its first keys, all or nothing; False if one of its ids is taken: draw others.
+
+        Raises: KeyringError if the name is taken.
+        """
+        row = {"id": state.keyring_id, "name": state.name, "created_at": _text(self._now())}
+        with suppress(IntegrityError):
+            with writing(self.engine) as connection:
+                connection.execute(insert(keyring_table).values(row))
+                connection.execute(insert(key_table), [_to_row(record) for record in state.records])
+            return True
+        if state.name in self.names():
+            raise KeyringError(f"there is a keyring called {state.name!r} already: choose another name")
+        return False
+
+    def names(self) -> list[str]:
+        """The names of all keyrings, sorted."""
+        with reading(self.engine) as connection:
+            return sorted(connection.execute(select(keyring_table.c.name)).scalars())
+
+    def load(self, name: str) -> KeyringState:
+        """The keyring as it is now. Raises: KeyringError if there is none, UnavailableError."""
+        with reading(self.engine) as connection:
+            keyring_id = connection.execute(
+                select(keyring_table.c.id).where(keyring_table.c.name == name)
+            ).scalar_one_or_none()
+            if keyring_id is None:
+                raise KeyringError(f"there is no keyring called {name!r}: create it first, or check the name")
+            return KeyringState(bytes(keyring_id), name, _records(connection, bytes(keyring_id)))
+
+    def add(self, record: KeyRecord) -> bool:
+        """Add a PRE-ACTIVE key; False if its id or sequence is taken: load, draw and try again."""
+        if record.state is not KeyState.PRE_ACTIVE:
+            raise KeyringError(f"a key is added as pre-active, not {record.state}: rotate makes it active")
+        with suppress(IntegrityError):
+            with writing(self.engine) as connection:
+                connection.execute(insert(key_table).values(_to_row(record)))
+            return True
+        return False
+
+    def activate(self, record: KeyRecord, *, instead_of: bytes) -> bool:
+        """Make record the ACTIVE key of its purpose and deactivate the key that was, in one transaction.
+
+        record: a PRE-ACTIVE key of the store, or a new one. instead_of: id of the key that was ACTIVE when the
+        caller looked. False if another process changed the keys meanwhile, or if the id is taken: look again.
+        """
+        with suppress(IntegrityError):
+            with writing(self.engine) as connection:
+                _lock_keyring(connection, record.keyring_id)
+                state = KeyringState(record.keyring_id, "", _records(connection, record.keyring_id))
+                active, stored = state.active(record.purpose), state.find(record.key_id)
+                if active is None or active.key_id != instead_of or active.sequence >= record.sequence:
+                    return False
+                self._set_state(connection, active, KeyState.DEACTIVATED)
+                if stored is None:
+                    connection.execute(insert(key_table).values(_to_row(record)))
+                else:
+                    self._set_state(connection, stored, KeyState.ACTIVE)
+            return True
+        return False
+
+    def destroy(self, keyring_id: bytes, key_id: bytes) -> None:
+        """Erase the wrapped bytes and keep the tombstone. Again on a tombstone: nothing.
+
+        Raises: KeyringError if there is no such key or its state forbids it (an ACTIVE key is rotated first).
+        """
+        with writing(self.engine) as connection:
+            _lock_keyring(connection, keyring_id)
+            record = KeyringState(keyring_id, "", _records(connection, keyring_id)).find(key_id)
+            if record is None:
+                raise KeyringError(f"the keyring has no key {key_id.hex()}")
+            if record.state is not KeyState.DESTROYED:
+                self._set_state(connection, record, KeyState.DESTROYED)
+
+    def _set_state(self, connection: Connection, record: KeyRecord, state: KeyState) -> None:
+        if not record.state.may_become(state):
+            raise KeyringError(f"key {record.key_id.hex()} is {record.state} and cannot become {state}: rotate first")
+        values: dict[str, Any] = {"state": state.value, "changed_at": _text(self._now())}
+        if state is KeyState.DESTROYED:
+            values["wrapped"] = None
+        connection.execute(update(key_table).where(key_table.c.key_id == record.key_id).values(values))
+
+
+def _lock_keyring(connection: Connection, keyring_id: bytes) -> None:
+    """Changes to one keyring queue here (on SQLite they do already, see key_database)."""
+    connection.execute(select(keyring_table.c.id).where(keyring_table.c.id == keyring_id).with_for_update())
+
+
+def _records(connection: Connection, keyring_id: bytes) -> tuple[KeyRecord, ...]:
+    statement = (
+        select(key_table)
+        .where(key_table.c.keyring_id == keyring_id)
+        .order_by(key_table.c.purpose, key_table.c.sequence)
+    )
+    return tuple(_from_row(row) for row in connection.execute(statement))
+
+
+def _to_row(record: KeyRecord) -> dict[str, Any]:
+    if record.wrapped is None:
+        raise KeyringError("a destroyed key is not stored anew")
+    return {
+        "key_id": record.key_id,
+        "keyring_id": record.keyring_id,
+        "purpose": record.purpose.value,
+        "sequence": record.sequence,
+        "state": record.state.value,
+        "wrapped": record.wrapped.ciphertext,
+        "kek": record.wrapped.kek,
+        "kek_version": record.wrapped.kek_version,
+        "created_at": _text(record.created_at),
+        "changed_at": _text(record.changed_at),
+    }
+
+
+def _from_row(row: Row[Any]) -> KeyRecord:
+    key_id = bytes(row.key_id)
+    try:
+        return KeyRecord(
+            keyring_id=bytes(row.keyring_id),
+            purpose=Purpose(row.purpose),
+            key_id=key_id,
+            sequence=row.sequence,
+            state=KeyState(row.state),
+            wrapped=None if row.wrapped is None else Wrapped(bytes(row.wrapped), row.kek, row.kek_version),
+            created_at=datetime.fromisoformat(row.created_at),
+            changed_at=datetime.fromisoformat(row.changed_at),
+        )
+    except ValueError as error:
+        raise unexpected(f"a row for key {key_id.hex()} that makes no sense ({error})") from None
+
+
+def _text(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,59 @@
+"""Key tables: how keyrings, wrapped keys and seal counts lie in SQL, the same on every database."""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects.mysql import VARBINARY
+from sqlalchemy.types import TypeEngine
+
+__all__ = ["key_table", "keyring_table", "metadata", "seal_count_table"]
+
+metadata: Final = MetaData()
+
+
+def _id(size: int) -> TypeEngine[bytes]:
+    """Bytes that can stand in a key; MySQL indexes no BLOB."""
+    return LargeBinary(size).with_variant(VARBINARY(size), "mysql", "mariadb")
+
+
+keyring_table: Final = Table(
+    "noisevault_keyring",
+    metadata,
+    Column("id", _id(16), primary_key=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("created_at", String(32), nullable=False),  # ISO 8601, UTC, microseconds
+)
+
+key_table: Final = Table(
+    "noisevault_key",
+    metadata,
+    Column("key_id", _id(4), primary_key=True),  # unique in the whole store, tombstones included
+    Column("keyring_id", _id(16), ForeignKey("noisevault_keyring.id"), nullable=False),
+    Column("purpose", String(16), nullable=False),
+    Column("sequence", Integer, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("wrapped", LargeBinary),  # NULL once destroyed
+    Column("kek", String(500), nullable=False),
+    Column("kek_version", String(64), nullable=False),
+    Column("created_at", String(32), nullable=False),
+    Column("changed_at", String(32), nullable=False),
+    UniqueConstraint("keyring_id", "purpose", "sequence", name="noisevault_key_sequence"),
+)
+
+seal_count_table: Final = Table(
+    "noisevault_seal_count",
+    metadata,
+    Column("key_id", _id(4), ForeignKey("noisevault_key.key_id"), primary_key=True),
+    Column("label", String(300), primary_key=True),
+    Column("counted", BigInteger, nullable=False),
+)

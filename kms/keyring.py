@@ -1,0 +1,257 @@
+"""Keyring: the data keys of one tenant, opened when needed, forgotten when their lease ends."""
+
+import os
+from collections.abc import Callable
+from typing import Final, NoReturn, SupportsIndex
+
+from kms.data_key import DataKey, SealingKey
+from kms.errors import (
+    CannotUnwrapError,
+    KeyDestroyedError,
+    KeyringError,
+    KeyVersionRetiredError,
+    UnavailableError,
+    UnknownKeyIdError,
+)
+from kms.fork import forget_in_child
+from kms.key_record import KEYRING_ID_BYTES, KeyRecord, KeyringState, KeyState, Purpose
+from kms.key_store import KeyStore
+from kms.lease import Clock, LeaseSettings, boottime_clock
+from kms.new_key import RandomBytes, draw_key_id, new_key
+from kms.provider import KeyProvider
+from kms.seal_counter import SealCounter
+from kms.state_lease import StateLease
+from kms.unknown_ids import UnknownIds
+from kms.unwrapped import UnwrappedKeys
+
+__all__ = ["Keyring"]
+
+# Ours: how often an id that another keyring took, or a change by another process, is met with another try.
+ATTEMPTS: Final = 16
+
+
+class Keyring:
+    """Opened by Keyring.open() in each process; shared by its threads; a forked child opens its keys anew."""
+
+    def __init__(
+        self,
+        store: KeyStore,
+        provider: KeyProvider,
+        name: str,
+        *,
+        leases: LeaseSettings,
+        clock: Clock,
+        random: RandomBytes,
+    ) -> None:
+        """Use Keyring.open() or Keyring.create()."""
+        store.check_schema()
+        found = store.load(name)
+        self.name: str = name
+        self.id: bytes = found.keyring_id
+        self.clock: Callable[[], float] = clock
+        self._store = store
+        self._provider = provider
+        self._random = random
+        self._sealing: dict[Purpose, SealingKey] = {}
+        self._unwrapped = UnwrappedKeys(name, provider, leases, clock)
+        self._unknown = UnknownIds(clock)
+        self._lease = StateLease(self._read, leases.sealing, clock, self._on_news)
+        self._counter = SealCounter(store.engine)
+        forget_in_child(self)
+
+    @classmethod
+    def create(
+        cls,
+        store: KeyStore,
+        provider: KeyProvider,
+        name: str,
+        *,
+        random: RandomBytes = os.urandom,
+        leases: LeaseSettings = LeaseSettings(),
+        clock: Clock = boottime_clock,
+    ) -> "Keyring":
+        """Make a keyring with one ACTIVE key for each purpose, store it and open it.
+
+        Raises: KeyringError if the name is taken, KmsError.
+        """
+        for _ in range(ATTEMPTS):
+            keyring_id = random(KEYRING_ID_BYTES)
+            ids: list[bytes] = []
+            for _purpose in Purpose:
+                ids.append(draw_key_id(random, ids))
+            records = tuple(
+                new_key(provider, keyring_id, purpose, key_id, 1, KeyState.ACTIVE, store.now(), random)
+                for purpose, key_id in zip(Purpose, ids, strict=True)
+            )
+            if store.create_keyring(KeyringState(keyring_id, name, records)):
+                return cls(store, provider, name, leases=leases, clock=clock, random=random)
+        raise KeyringError("the random source keeps giving ids that are taken: it is broken, make no keys with it")
+
+    @classmethod
+    def open(
+        cls,
+        store: KeyStore,
+        provider: KeyProvider,
+        name: str,
+        *,
+        leases: LeaseSettings = LeaseSettings(),
+        clock: Clock = boottime_clock,
+        random: RandomBytes = os.urandom,
+    ) -> "Keyring":
+        """The keyring of that name. Reads the store; no key is unwrapped before it is needed (or see warm()).
+
+        Raises: KeyringError if there is none, SchemaVersionError, UnavailableError.
+        """
+        return cls(store, provider, name, leases=leases, clock=clock, random=random)
+
+    def sealing(self, purpose: Purpose) -> SealingKey:
+        """The ACTIVE key of a purpose, to be asked for again at .until of this keyring's clock.
+
+        Raises: LeaseExpiredError if the store could not be read within the sealing lease, KmsError.
+        """
+        held = self._sealing.get(purpose)
+        if held is not None and self.clock() < held.until:
+            return held
+        snapshot = self._lease.fresh()
+        record = snapshot.state.active(purpose)
+        if record is None:
+            raise KeyringError(f"keyring {self.name!r} has no active {purpose} key: rotate it")
+        unwrapped = self._unwrapped.get(record)
+        sealing = SealingKey(unwrapped.key, min(snapshot.refresh_at, unwrapped.soft))
+        self._sealing[purpose] = sealing
+        return sealing
+
+    def opening(self, purpose: Purpose, key_id: bytes) -> DataKey:
+        """The key that a stored value names, if it is of this purpose; no other is ever tried.
+
+        An id that is not known waits for one reading of the store, then is unknown for 5 seconds.
+        Raises: UnknownKeyIdError, KeyDestroyedError, KmsError.
+        """
+        held = self._unwrapped.peek(key_id)
+        if held is not None and held.key.purpose is purpose and self.clock() < held.soft:
+            return held.key
+        return self._unwrapped.get(self._live(purpose, key_id)).key
+
+    def first(self, purpose: Purpose) -> DataKey:
+        """The key with the lowest sequence: what must stay the same over rotations is keyed by it."""
+        records = self._lease.state.of(purpose)
+        if not records:
+            raise KeyringError(f"keyring {self.name!r} has no {purpose} key: its store was changed by hand")
+        return self.opening(purpose, records[0].key_id)
+
+    def records(self, purpose: Purpose | None = None) -> list[KeyRecord]:
+        """What the store has now, tombstones included, by purpose and sequence. Raises: UnavailableError."""
+        state = self._lease.reload()
+        return list(state.records if purpose is None else state.of(purpose))
+
+    def warm(self) -> frozenset[bytes]:
+        """Open every live key, in as few calls as may be, and tell the ids of those that open.
+
+        A key that does not authenticate is left out. Raises: KmsError when the service refuses altogether.
+        """
+        live = [record for record in self._lease.reload().records if record.live]
+        try:
+            self._unwrapped.open_all(live)
+        except (CannotUnwrapError, KeyVersionRetiredError, UnavailableError):
+            return frozenset(record.key_id for record in live if self._opens(record))
+        return frozenset(record.key_id for record in live)
+
+    def rotate(self, purpose: Purpose) -> KeyRecord:
+        """Make a new key ACTIVE (a PRE-ACTIVE one if there is), deactivate the one that was, give the new one.
+
+        If another process rotates at the same time, one of them does it and both get the same new key.
+        """
+        before = self._active(self._lease.reload(), purpose)
+        for _ in range(ATTEMPTS):
+            state = self._lease.reload()
+            active = self._active(state, purpose)
+            if active.key_id != before.key_id:
+                return active
+            waiting = [r for r in state.of(purpose) if r.state is KeyState.PRE_ACTIVE and r.sequence > active.sequence]
+            record = waiting[0] if waiting else self._new_key(state, purpose, KeyState.ACTIVE)
+            if self._store.activate(record, instead_of=active.key_id):
+                return self._active(self._lease.reload(), purpose)
+        raise KeyringError(f"keyring {self.name!r} could not be rotated: its keys keep changing, try again")
+
+    def prepare(self, purpose: Purpose) -> KeyRecord:
+        """Add a PRE-ACTIVE key, which every process can open before the next rotate() makes it seal."""
+        for _ in range(ATTEMPTS):
+            record = self._new_key(self._lease.reload(), purpose, KeyState.PRE_ACTIVE)
+            if self._store.add(record):
+                self._lease.reload()
+                return record
+        raise KeyringError(f"no key could be added to keyring {self.name!r}: its keys keep changing, try again")
+
+    def destroy(self, key_id: bytes) -> None:
+        """Erase a DEACTIVATED (or PRE-ACTIVE) key; its tombstone stays. What it sealed is lost but for backups.
+
+        Raises: KeyringError if the key is ACTIVE or not of this keyring.
+        """
+        self._store.destroy(self.id, key_id)
+        self._lease.reload()
+
+    def reserve_seals(self, key_id: bytes, label: str, n: int) -> None:
+        """Count n seals under a key before they are made; label is "table.column".
+
+        Raises: SealLimitError at 2**32 a key and label, UnavailableError.
+        """
+        self._counter.reserve(key_id, label, n)
+
+    def seal_counts(self) -> dict[tuple[bytes, str], int]:
+        """The counted seals of this keyring's keys by key id and label: never fewer than were made."""
+        ours = {record.key_id for record in self._lease.state.records}
+        return {place: count for place, count in self._counter.counts().items() if place[0] in ours}
+
+    def forget_after_fork(self) -> None:
+        """The child opens its keys itself."""
+        self._sealing = {}
+        self._unwrapped.forget_after_fork()
+        self._unwrapped.on_news(self._lease.state.records)
+        self._unknown.forget_after_fork()
+        self._lease.forget_after_fork()
+
+    def __repr__(self) -> str:
+        return f"Keyring({self.name!r}, id={self.id.hex()})"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("a Keyring is never pickled or copied: open it in the other process")
+
+    def _read(self) -> KeyringState:
+        state = self._store.load(self.name)
+        if state.keyring_id != self.id:
+            raise KeyringError(f"the name {self.name!r} is another keyring's now: open it again")
+        return state
+
+    def _on_news(self, state: KeyringState) -> None:
+        self._sealing = {}
+        self._unwrapped.on_news(state.records)
+
+    def _live(self, purpose: Purpose, key_id: bytes) -> KeyRecord:
+        record = self._lease.state.find(key_id)
+        if record is None and not self._unknown.is_known_unknown(key_id):
+            record = self._lease.reload(lambda state: state.find(key_id) is not None).find(key_id)
+            if record is None:
+                self._unknown.remember(key_id)
+        if record is None or record.purpose is not purpose:
+            raise UnknownKeyIdError(self.name, key_id, purpose.value)
+        if not record.live:
+            raise KeyDestroyedError(self.name, key_id)
+        return record
+
+    def _opens(self, record: KeyRecord) -> bool:
+        try:
+            self._unwrapped.get(record)
+        except (CannotUnwrapError, KeyVersionRetiredError, KeyDestroyedError):
+            return False
+        return True
+
+    def _active(self, state: KeyringState, purpose: Purpose) -> KeyRecord:
+        active = state.active(purpose)
+        if active is None:
+            raise KeyringError(f"keyring {self.name!r} has no active {purpose} key: its store was changed by hand")
+        return active
+
+    def _new_key(self, state: KeyringState, purpose: Purpose, key_state: KeyState) -> KeyRecord:
+        key_id = draw_key_id(self._random, {record.key_id for record in state.records})
+        sequence = max((record.sequence for record in state.of(purpose)), default=0) + 1
+        return new_key(self._provider, self.id, purpose, key_id, sequence, key_state, self._store.now(), self._random)

@@ -1,0 +1,54 @@
+"""Opening a provider: from a URI and settings to the KEK it names."""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from kms.errors import UnknownProviderError
+from kms.provider import KeyProvider
+from kms.secret import SecretText
+
+__all__ = ["ProviderSettings", "open_provider"]
+
+SCHEMES: Final = ("local:PATH", "hcvault://HOST:8200/transit/keys/NAME")
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """What a URI does not say. Nothing is read from the environment.
+
+    token: for hcvault. ca_file: PEM file of the authority that signed the server's certificate.
+    allow_plain_http_to_loopback: speak http, to this machine only. timeout: seconds for each request.
+    """
+
+    token: SecretText | None = None
+    namespace: str | None = None
+    ca_file: str | None = None
+    allow_plain_http_to_loopback: bool = False
+    timeout: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.token is not None and not isinstance(self.token, SecretText):
+            raise TypeError("the token is a SecretText, so that it cannot be printed: SecretText(token)")
+        if not 0 < self.timeout <= 60:
+            raise ValueError(f"the timeout of a request is more than 0 and at most 60 seconds, not {self.timeout}")
+
+
+def open_provider(uri: str, settings: ProviderSettings = ProviderSettings()) -> KeyProvider:
+    """The provider that a KEK's URI names. No request is sent yet.
+
+    Raises: UnknownProviderError, MisconfiguredError, KeyFileError.
+    """
+    match urlsplit(uri).scheme:
+        case "local":
+            from kms.providers.local import LocalProvider
+
+            return LocalProvider.from_uri(uri)
+        case "hcvault":
+            from kms.providers.hcvault import TransitProvider
+
+            return TransitProvider.from_uri(uri, settings)
+        case scheme:
+            raise UnknownProviderError(
+                f"no provider for {scheme or 'a URI without scheme'!r}: write {' or '.join(SCHEMES)}"
+            )

@@ -1,0 +1,51 @@
+"""Key provider: the seam to whatever holds a key-encryption key (KEK) and never shows it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from kms.framing import framed
+from kms.secret import SecretKey
+
+__all__ = ["KeyProvider", "Wrapped", "wrap_context"]
+
+SEQUENCE_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A data key as its KEK wrapped it.
+
+    kek: the exact key, never only the alias it was asked for. kek_version: the service's own word for it.
+    """
+
+    ciphertext: bytes = field(repr=False)
+    kek: str
+    kek_version: str
+
+
+class KeyProvider(Protocol):
+    """Wraps and unwraps data keys under a KEK that never leaves it. Safe to share between threads."""
+
+    def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
+        """The key under the KEK's newest version, bound to context.
+
+        Raises: KmsError (UnavailableError, LoginExpiredError, AccessDeniedError, KeyNotFoundError,
+        KeyDisabledError, MisconfiguredError).
+        """
+        ...
+
+    def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
+        """The keys of (wrapped, context) pairs, in order, in as few calls as the service allows.
+
+        All or nothing. Raises: as wrap, and CannotUnwrapError or KeyVersionRetiredError if one of them does not
+        open; only UnavailableError means that the same call may succeed later without anyone doing anything.
+        """
+        ...
+
+
+def wrap_context(keyring_id: bytes, purpose: str, key_id: bytes, sequence: int) -> bytes:
+    """The place a wrapped key belongs to: keyring, purpose, key id and sequence (8 bytes, big-endian)."""
+    return framed(
+        b"noisevault/1 wrap", keyring_id, purpose.encode("ascii"), key_id, sequence.to_bytes(SEQUENCE_BYTES, "big")
+    )

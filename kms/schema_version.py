@@ -1,0 +1,65 @@
+"""Schema version: which layout of its tables a component has in this database."""
+
+from typing import Final
+
+from sqlalchemy import Column, Connection, Integer, MetaData, String, Table, insert, select
+from sqlalchemy.exc import OperationalError, ProgrammingError
+from sqlalchemy.schema import CreateTable
+
+from kms.errors import SchemaVersionError
+
+__all__ = ["check_schema_version", "record_schema_version"]
+
+metadata: Final = MetaData()
+schema_table: Final = Table(
+    "noisevault_schema",
+    metadata,
+    Column("component", String(32), primary_key=True),
+    Column("version", Integer, nullable=False),
+)
+
+
+def record_schema_version(connection: Connection, component: str, version: int) -> None:
+    """Note, in the caller's transaction, that component has this version; does nothing if it has.
+
+    Raises: SchemaVersionError if it has another.
+    """
+    connection.execute(CreateTable(schema_table, if_not_exists=True))
+    found = _version(connection, component)
+    if found is None:
+        connection.execute(insert(schema_table).values(component=component, version=version))
+    elif found != version:
+        raise SchemaVersionError(_mismatch(component, found, version))
+
+
+def check_schema_version(connection: Connection, component: str, version: int) -> None:
+    """Compare. Raises: SchemaVersionError if component's tables are missing or of another version."""
+    try:
+        found = _version(connection, component)
+    except (OperationalError, ProgrammingError) as error:
+        if error.connection_invalidated or not _is_missing_table(error):
+            raise
+        found = None
+    if found is None:
+        raise SchemaVersionError(
+            f"the {component} tables are not in this database: create them first (noisevault init)"
+        )
+    if found != version:
+        raise SchemaVersionError(_mismatch(component, found, version))
+
+
+def _version(connection: Connection, component: str) -> int | None:
+    statement = select(schema_table.c.version).where(schema_table.c.component == component)
+    return connection.execute(statement).scalar_one_or_none()
+
+
+def _is_missing_table(error: OperationalError | ProgrammingError) -> bool:
+    """SQLite has a text only; PostgreSQL SQLSTATE 42P01 undefined_table; MariaDB error 1146."""
+    orig = error.orig
+    text = str(orig)
+    return "no such table" in text or getattr(orig, "sqlstate", None) == "42P01" or "1146" in text
+
+
+def _mismatch(component: str, found: int, expected: int) -> str:
+    advice = "install the newer program" if found > expected else "migrate the tables"
+    return f"the {component} tables have version {found}, this program knows version {expected}: {advice}"

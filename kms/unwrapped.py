@@ -1,0 +1,127 @@
+"""Unwrapped keys: what this process holds of a keyring in the clear, and for how long."""
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kms.data_key import DataKey
+from kms.errors import KeyDestroyedError, KmsError, UnavailableError
+from kms.key_record import KeyRecord
+from kms.lease import Clock, LeaseSettings
+from kms.provider import KeyProvider, Wrapped
+
+__all__ = ["Held", "UnwrappedKeys"]
+
+# Ours: seconds between two tries while the key service is unavailable, or while another thread is asking.
+RETRY_SECONDS: Final = 5.0
+BUSY_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A key in the clear. soft: when it is unwrapped again. hard: when it is gone, news or not."""
+
+    key: DataKey
+    soft: float
+    hard: float
+
+
+class UnwrappedKeys:
+    """Unwraps through the provider, at most once a key and soft lease. Shared by threads."""
+
+    def __init__(self, keyring: str, provider: KeyProvider, leases: LeaseSettings, clock: Clock) -> None:
+        self._keyring = keyring
+        self._provider = provider
+        self._leases = leases
+        self._clock = clock
+        self.forget_after_fork()
+
+    def forget_after_fork(self) -> None:
+        """A child opens its keys itself."""
+        self._held: dict[bytes, Held] = {}
+        self._records: dict[bytes, KeyRecord] = {}
+        self._lock = threading.Lock()
+
+    def peek(self, key_id: bytes) -> Held | None:
+        """What is held under this id, however old. One look into a dictionary."""
+        return self._held.get(key_id)
+
+    def on_news(self, records: Iterable[KeyRecord]) -> None:
+        """From now on hold nothing but live keys of these records."""
+        self._records = {record.key_id: record for record in records if record.live}
+        for key_id in list(self._held):
+            if key_id not in self._records:
+                self._held.pop(key_id, None)
+
+    def get(self, record: KeyRecord) -> Held:
+        """The record's key, unwrapped again if due. While one thread does so, the others go on with what is held.
+
+        Only "unavailable" lets a key live past its soft lease, up to the hard one; every other answer ends it.
+        Raises: KmsError.
+        """
+        held, now = self._held.get(record.key_id), self._clock()
+        if held is not None and now < held.soft:
+            return held
+        in_lease = held is not None and now < held.hard
+        if not self._lock.acquire(blocking=not in_lease):
+            assert held is not None  # noqa: S101  # in_lease says so
+            return replace(held, soft=min(held.hard, now + BUSY_SECONDS))
+        try:
+            held = self._held.get(record.key_id)
+            if held is not None and self._clock() < held.soft:
+                return held
+            return self._refresh(record, held)
+        finally:
+            self._lock.release()
+
+    def open_all(self, records: Sequence[KeyRecord]) -> None:
+        """Unwrap in one go what is not held or due. Raises: KmsError if one of them does not open."""
+        with self._lock:
+            due = [record for record in records if record.live and self._is_due(record.key_id)]
+            if due:
+                self._unwrap(due)
+
+    def _refresh(self, record: KeyRecord, held: Held | None) -> Held:
+        others = [
+            other for other in self._records.values() if other.key_id in self._held and self._is_due(other.key_id)
+        ]
+        batch = [record, *(other for other in others if other.key_id != record.key_id)]
+        try:
+            try:
+                self._unwrap(batch)
+            except UnavailableError:
+                raise
+            except KmsError:
+                if len(batch) == 1:
+                    raise
+                self._unwrap([record])  # whichever of the others failed, it will say so when it is asked for
+        except UnavailableError:
+            now = self._clock()
+            if held is None or now >= held.hard:
+                self._held.pop(record.key_id, None)
+                raise
+            self._held[record.key_id] = replace(held, soft=min(held.hard, now + RETRY_SECONDS))
+        except KmsError:
+            self._held.pop(record.key_id, None)
+            raise
+        fresh = self._held.get(record.key_id)
+        if fresh is None:  # destroyed while we asked
+            raise KeyDestroyedError(self._keyring, record.key_id)
+        return fresh
+
+    def _is_due(self, key_id: bytes) -> bool:
+        held = self._held.get(key_id)
+        return held is None or self._clock() >= held.soft
+
+    def _unwrap(self, records: Sequence[KeyRecord]) -> None:
+        asked = self._clock()
+        pairs: list[tuple[Wrapped, bytes]] = [(r.wrapped, r.context) for r in records if r.wrapped is not None]
+        secrets = self._provider.unwrap(pairs)
+        for record, secret in zip(records, secrets, strict=True):
+            key = DataKey(record.key_id, record.purpose, record.sequence, secret)
+            self._held[record.key_id] = Held(
+                key, asked + self._leases.unwrapped_soft, asked + self._leases.unwrapped_hard
+            )
+            if record.key_id not in self._records:
+                self._held.pop(record.key_id, None)
