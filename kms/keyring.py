@@ -28,6 +28,7 @@ __all__ = ["Keyring"]
 
 # Ours: how often an id that another keyring took, or a change by another process, is met with another try.
 ATTEMPTS: Final = 16
+DEFAULT_LEASES: Final = LeaseSettings()
 
 
 class Keyring:
@@ -67,7 +68,7 @@ class Keyring:
         name: str,
         *,
         random: RandomBytes = os.urandom,
-        leases: LeaseSettings = LeaseSettings(),
+        leases: LeaseSettings = DEFAULT_LEASES,
         clock: Clock = boottime_clock,
     ) -> "Keyring":
         """Make a keyring with one ACTIVE key for each purpose, store it and open it.
@@ -80,7 +81,16 @@ class Keyring:
             for _purpose in Purpose:
                 ids.append(draw_key_id(random, ids))
             records = tuple(
-                new_key(provider, keyring_id, purpose, key_id, 1, KeyState.ACTIVE, store.now(), random)
+                new_key(
+                    provider,
+                    keyring_id=keyring_id,
+                    purpose=purpose,
+                    key_id=key_id,
+                    sequence=1,
+                    state=KeyState.ACTIVE,
+                    now=store.now(),
+                    random=random,
+                )
                 for purpose, key_id in zip(Purpose, ids, strict=True)
             )
             if store.create_keyring(KeyringState(keyring_id, name, records)):
@@ -94,7 +104,7 @@ class Keyring:
         provider: KeyProvider,
         name: str,
         *,
-        leases: LeaseSettings = LeaseSettings(),
+        leases: LeaseSettings = DEFAULT_LEASES,
         clock: Clock = boottime_clock,
         random: RandomBytes = os.urandom,
     ) -> "Keyring":
@@ -254,4 +264,13 @@ class Keyring:
     def _new_key(self, state: KeyringState, purpose: Purpose, key_state: KeyState) -> KeyRecord:
         key_id = draw_key_id(self._random, {record.key_id for record in state.records})
         sequence = max((record.sequence for record in state.of(purpose)), default=0) + 1
-        return new_key(self._provider, self.id, purpose, key_id, sequence, key_state, self._store.now(), self._random)
+        return new_key(
+            self._provider,
+            keyring_id=self.id,
+            purpose=purpose,
+            key_id=key_id,
+            sequence=sequence,
+            state=key_state,
+            now=self._store.now(),
+            random=self._random,
+        )
