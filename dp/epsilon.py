@@ -1,0 +1,82 @@
+"""Epsilon: what an answer costs one person, an integer number of billionths (nano-epsilon)."""
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+from dp.errors import ParameterError
+
+NANO: Final = 10**9
+# Ours: one epsilon of a billion is no privacy at all, and sums of several still fit a 64-bit column.
+MAX_NANO_EPSILON: Final = 10**18
+
+# ASCII digits only, so that no other script's digits, blanks, underscores, NaN or Infinity pass; the exponent
+# is at most three digits long, so that no text can ask for a number of a billion digits.
+_NUMBER: Final = re.compile(r"[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_WRITE: Final = "write a number above 0 with at most nine decimals, such as '0.5'"
+
+
+def parse_epsilon(epsilon: str | Decimal | float | Fraction) -> int:
+    """The nano-epsilon of a number, exactly.
+
+    Text, Decimal, int and Fraction are exact; a float is read by its shortest representation, so that 0.1 is one
+    tenth. Text that is a number is accepted ("1" is 1), any other text is refused.
+
+    Raises: ParameterError for zero, negatives, NaN, infinities, booleans, None and other types, and for anything
+    finer than 1e-9 or above 1e9.
+    """
+    nano = _exact(epsilon) * NANO
+    if nano <= 0:
+        raise ParameterError("epsilon", f"it must be above 0; {_WRITE}")
+    if nano.denominator != 1:
+        raise ParameterError("epsilon", f"it is finer than 0.000000001; {_WRITE}")
+    if nano > MAX_NANO_EPSILON:
+        raise ParameterError("epsilon", f"it is above {show(MAX_NANO_EPSILON)}, which protects nobody; {_WRITE}")
+    return int(nano)
+
+
+def show(nano_epsilon: int) -> str:
+    """The exact decimal of a nano-epsilon, without trailing zeros: 1 gives 0.000000001."""
+    whole, part = divmod(abs(nano_epsilon), NANO)
+    sign = "-" if nano_epsilon < 0 else ""
+    decimals = f".{part:09d}".rstrip("0") if part else ""
+    return f"{sign}{whole}{decimals}"
+
+
+def require_nano_epsilon(nano_epsilon: int) -> int:
+    """The same integer, when it is a nano-epsilon that parse_epsilon can give.
+
+    Raises: ParameterError.
+    """
+    if type(nano_epsilon) is not int or not 0 < nano_epsilon <= MAX_NANO_EPSILON:
+        raise ParameterError("nano_epsilon", "it must be an int from 1 to 10**18, as parse_epsilon() gives")
+    return nano_epsilon
+
+
+def laplace_rho(nano_epsilon: int) -> int:
+    """The zero-concentrated cost rho of a pure answer, in units of 1e-9, rounded up.
+
+    Source: Bun, Steinke 2016, arXiv:1605.02065, proposition 1.4: epsilon gives rho = epsilon**2 / 2.
+    """
+    return -(-(require_nano_epsilon(nano_epsilon) ** 2) // (2 * NANO))
+
+
+def _exact(epsilon: object) -> Fraction:
+    if isinstance(epsilon, bool):
+        raise ParameterError("epsilon", f"a boolean is not a number; {_WRITE}")
+    if isinstance(epsilon, int | Fraction):
+        return Fraction(epsilon)
+    if isinstance(epsilon, Decimal):
+        text = str(epsilon)
+    elif isinstance(epsilon, float):
+        text = float.__repr__(epsilon)
+    elif isinstance(epsilon, str):
+        text = epsilon
+    else:
+        raise ParameterError("epsilon", f"a {type(epsilon).__name__} is not a number; {_WRITE}")
+    if text.startswith("-"):
+        raise ParameterError("epsilon", f"it must be above 0; {_WRITE}")
+    if not _NUMBER.fullmatch(text):
+        raise ParameterError("epsilon", f"it is not a plain finite number; {_WRITE}")
+    return Fraction(text)

@@ -1,0 +1,60 @@
+"""The errors of dp: one root, and no message or attribute that ever holds a data value."""
+
+
+class DpError(Exception):
+    """The root of every error that this package raises on purpose."""
+
+
+class ParameterError(DpError):
+    """A public parameter (epsilon, a bound, a cap, a grid, a column's type) cannot be used.
+
+    It is raised before anything is charged or read, and depends on the parameters alone.
+    """
+
+    def __init__(self, parameter: str, problem: str) -> None:
+        self.parameter = parameter
+        super().__init__(f"{parameter}: {problem}")
+
+
+class BudgetExhaustedError(DpError):
+    """The answer would cost more than the dataset's lifetime budget has left. Nothing was charged."""
+
+    def __init__(self, dataset: str, asked: int, remaining: int) -> None:
+        """asked, remaining: epsilon in units of 1e-9."""
+        from dp.epsilon import show  # not at the top: epsilon.py raises errors of this module
+
+        self.dataset = dataset
+        self.asked = asked
+        self.remaining = remaining
+        super().__init__(
+            f"this answer costs epsilon {show(asked)} a person and dataset {dataset!r} has {show(remaining)} left;"
+            " ask with a smaller epsilon, or ask again a question that was answered before, which costs nothing"
+        )
+
+
+class AnswerFormatError(DpError):
+    """Stored bytes are not an answer in canonical form: they were changed, or a newer version wrote them."""
+
+
+class LedgerError(DpError):
+    """The ledger cannot do what it was asked; the root of its own errors."""
+
+
+class UnknownDatasetError(LedgerError):
+    """The ledger has no budget for a dataset of this name."""
+
+
+class RequestConflictError(LedgerError):
+    """A request id was used before, for another question or by another principal."""
+
+
+class NotReleasedError(LedgerError):
+    """The charge was made and no answer was released. The charge stays; a new request is a new charge."""
+
+
+class AuditError(LedgerError):
+    """The audit log does not add up: an entry was changed, removed, added or moved."""
+
+
+class SchemaVersionError(LedgerError):
+    """The ledger's tables are missing, or were made by another version of this package."""
