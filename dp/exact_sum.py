@@ -1,0 +1,55 @@
+"""Exact sums: per group, without rounding or wrapping, whatever the order and the number of rows."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A sum of integers in float64 is exact while it stays below 2**53 (IEEE 754, binary64).
+_BINARY64_EXACT: Final = 2**53
+_LIMB_BITS: Final = 22
+_LIMB_MASK: Final = np.int64(2**_LIMB_BITS - 1)
+# So many rows at a time: a sum of as many 22-bit limbs stays below 2**53.
+_BLOCK: Final = 2**20
+
+
+def group_counts(group: NDArray[np.int32], n_groups: int) -> tuple[int, ...]:
+    """How many rows each declared group has, the empty ones too."""
+    return tuple(np.bincount(group, minlength=n_groups).tolist())
+
+
+def group_sums(group: NDArray[np.int32], value: NDArray[np.int64], n_groups: int, reach: int) -> tuple[int, ...]:
+    """The sum of each declared group, as Python integers.
+
+    reach: no value is further from 0 than this (at most 2**63); it decides how the work is done, not the result.
+    """
+    if n_groups == 1:
+        return (_total(value, reach),)
+    sums = [0] * n_groups
+    for start in range(0, len(value), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        for shift, limb in _limbs(value[part], reach):
+            for index, of_group in enumerate(np.bincount(group[part], weights=limb, minlength=n_groups).tolist()):
+                if of_group:
+                    sums[index] += int(of_group) << shift
+    return tuple(sums)
+
+
+def _total(value: NDArray[np.int64], reach: int) -> int:
+    rows = (2**63 - 1) // max(reach, 1)
+    if rows < _BLOCK:
+        low = value & np.int64(2**32 - 1)
+        return (_total(value >> np.int64(32), 2**31) << 32) + _total(low, 2**32)
+    return sum(int(value[start : start + rows].sum()) for start in range(0, len(value), rows))
+
+
+def _limbs(value: NDArray[np.int64], reach: int) -> list[tuple[int, NDArray[np.int64]]]:
+    """Digits to the base 2**22 that add up to the value: the last is signed, the others are not."""
+    if reach * _BLOCK <= _BINARY64_EXACT:
+        return [(0, value)]
+    shift = np.int64(_LIMB_BITS)
+    return [
+        (0, value & _LIMB_MASK),
+        (_LIMB_BITS, (value >> shift) & _LIMB_MASK),
+        (2 * _LIMB_BITS, value >> (shift + shift)),
+    ]

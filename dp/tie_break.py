@@ -1,0 +1,71 @@
+"""The tie break: a salted hash that says which of a unit's rows and groups are kept when a cap binds.
+
+A choice by the smallest hash of a row's own key depends on nothing else: not on the order, the batches, the other
+units or the other rows. Privacy holds for every fixed salt, secret or not; the hash only has to be fair. Two rows of
+one hash are told apart by what they hold, never by where they stand.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators": SplitMix64.
+_SPLITMIX64_GAMMA: Final = np.uint64(0x9E3779B97F4A7C15)
+_SPLITMIX64_MUL_1: Final = np.uint64(0xBF58476D1CE4E5B9)
+_SPLITMIX64_MUL_2: Final = np.uint64(0x94D049BB133111EB)
+
+
+def row_ties(salt: bytes, keys: Iterable[bytes]) -> NDArray[np.uint64]:
+    """The `tie` column of a chunk from the rows' primary keys as bytes (one canonical encoding a key)."""
+    start = hashlib.blake2b(key=_key(salt, b"row"), digest_size=8)
+    digests = bytearray()
+    for key in keys:
+        state = start.copy()
+        state.update(key)
+        digests += state.digest()
+    return np.frombuffer(bytes(digests), dtype="<u8").astype(np.uint64)
+
+
+def integer_row_ties(salt: bytes, keys: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The `tie` column from integer primary keys, in one pass of numpy. No two keys share a tie."""
+    return _mix(np.ascontiguousarray(keys).view(np.uint64) + _word(salt, b"integer row"))
+
+
+def unit_words(unit: NDArray[np.int64] | NDArray[np.bytes_]) -> NDArray[np.uint64]:
+    """Units as rows of 64-bit words, (n, w): equal words, equal units."""
+    if unit.dtype.type is np.int64:
+        return np.ascontiguousarray(unit).view(np.uint64).reshape(-1, 1)
+    padded = -(-unit.dtype.itemsize // 8) * 8
+    return unit.astype(f"S{padded}").view(np.uint64).reshape(-1, padded // 8)
+
+
+def unit_hash(salt: bytes, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One 64-bit hash a unit. Different units may share one: it orders, it does not identify."""
+    mixed = np.full(len(words), _word(salt, b"unit"), dtype=np.uint64)
+    for column in range(words.shape[1]):
+        mixed = _mix(mixed ^ words[:, column])
+    return mixed
+
+
+def group_hash(salt: bytes, unit: NDArray[np.uint64], group: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """By which a unit's groups are chosen: a hash of the salt, the unit (its hash) and the group's index."""
+    return _mix(unit ^ _mix(group.astype(np.uint64) + _word(salt, b"group")))
+
+
+def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """SplitMix64's finaliser, a permutation of 64-bit integers; wraps on purpose (numpy arrays do so silently)."""
+    mixed = state + _SPLITMIX64_GAMMA
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * _SPLITMIX64_MUL_1
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SPLITMIX64_MUL_2
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _key(salt: bytes, use: bytes) -> bytes:
+    return hashlib.blake2b(salt, digest_size=32, person=use).digest()
+
+
+def _word(salt: bytes, use: bytes) -> np.uint64:
+    return np.uint64(int.from_bytes(_key(salt, use)[:8], "little"))
