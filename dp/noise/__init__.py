@@ -1,0 +1,1 @@
+"""Noise: integers drawn exactly from the operating system's randomness."""
