@@ -1,0 +1,1 @@
+"""Questions: what can be asked, each with its sensitivity and how that follows."""

@@ -1,0 +1,55 @@
+"""Count: how many rows each declared group has."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dp.answer import GroupAnswer, NoiseScale
+from dp.bounding import Bounded, Caps, bound
+from dp.chunk import Chunk
+from dp.epsilon import require_nano_epsilon
+from dp.exact_sum import group_counts
+from dp.interval import around
+from dp.noise.random_source import RandomSource
+from dp.questions.question import Aggregates, noisy_parts, require_shape, scales
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The number of rows in each group. A noisy count may be negative.
+
+    Sensitivity c*k: a unit has at most c rows in each of at most k groups after bounding, no other unit's rows change
+    when it is added or removed, and each row adds 1 to one group; summed over the groups that is c*k.
+
+    Raises: ParameterError.
+    """
+
+    caps: Caps
+    n_groups: int = 1
+
+    def __post_init__(self) -> None:
+        require_shape(self.caps, self.n_groups)
+
+    def sensitivity(self) -> tuple[int, ...]:
+        return (self.caps.rows_in(self.n_groups),)
+
+    def parts(self, nano_epsilon: int) -> tuple[int, ...]:
+        return (require_nano_epsilon(nano_epsilon),)
+
+    def noise(self, nano_epsilon: int) -> tuple[NoiseScale, ...]:
+        return (NoiseScale("count", scales(self, nano_epsilon)[0], nano_epsilon),)
+
+    def bound(self, chunks: Iterable[Chunk], salt: bytes) -> Bounded:
+        return bound(chunks, self.caps, salt, n_groups=self.n_groups)
+
+    def aggregate(self, bounded: Bounded) -> Aggregates:
+        return Aggregates((group_counts(bounded.group, self.n_groups),))
+
+    def release(self, aggregates: Aggregates, nano_epsilon: int, random: RandomSource) -> tuple[GroupAnswer, ...]:
+        (scale,) = scales(self, nano_epsilon)
+        (counts,) = noisy_parts(self, aggregates, nano_epsilon, random)
+        return tuple(
+            GroupAnswer(group, Fraction(count), (Fraction(low), Fraction(high)))
+            for group, count in enumerate(counts)
+            for low, high in (around(count, scale),)
+        )

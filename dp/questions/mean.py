@@ -1,0 +1,107 @@
+"""Mean: the average of the values of each declared group."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from dp.answer import GroupAnswer, NoiseScale, PartValue
+from dp.bounding import Bounded, Caps, bound
+from dp.chunk import Chunk
+from dp.epsilon import require_nano_epsilon
+from dp.errors import ParameterError
+from dp.exact_sum import group_counts, group_sums
+from dp.grid import Grid
+from dp.interval import MISS, around, ratio_interval
+from dp.noise.random_source import RandomSource
+from dp.questions.question import Aggregates, noisy_parts, require_grid, require_shape, scales
+
+# Bonferroni: each of the two parts may miss half as often as the whole.
+_MISS_OF_A_PART: Final = MISS / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The average of the values in each group, each rounded to the grid and clamped to its bounds first.
+
+    With the mid-point m = floor((l+u)/2) and r = max(u-m, m-l), all in steps, two parts get noise:
+
+    - deviations, the sum of x - m, with epsilon floor(eps/2). Sensitivity c*k*r: a unit has at most c rows in each of
+      at most k groups after bounding, no other unit's rows change when it is added or removed, and each row adds an
+      integer between l-m and u-m, so at most r from 0, to one group.
+    - count, with the rest of epsilon. Sensitivity c*k, as in Count.
+
+    The mean is m + deviations/max(1, count), clipped to the bounds: computed from the two noisy integers alone, it
+    costs nothing more. An empty group, or a noisy count of 0 or less, answers like any other. The parts that come with
+    it are "sum" (deviations + m*count) and "count". Its interval allows each part half of the misses (Bonferroni), so
+    it is conservative, and lies inside the bounds; about an empty group it says nothing, since there is no mean.
+
+    Bounds that are equal are refused, whatever the data: the mean is that bound.
+
+    Raises: ParameterError.
+    """
+
+    caps: Caps
+    grid: Grid
+    n_groups: int = 1
+
+    def __post_init__(self) -> None:
+        require_shape(self.caps, self.n_groups)
+        require_grid(self.grid)
+        if self.grid.lower == self.grid.upper:
+            raise ParameterError("bounds", "between equal bounds every mean is that bound; declare wider ones")
+
+    @property
+    def middle(self) -> int:
+        """The mid-point of the bounds, in steps, rounded down."""
+        return (self.grid.lower + self.grid.upper) // 2
+
+    def sensitivity(self) -> tuple[int, ...]:
+        rows = self.caps.rows_in(self.n_groups)
+        return (rows * max(self.grid.upper - self.middle, self.middle - self.grid.lower), rows)
+
+    def parts(self, nano_epsilon: int) -> tuple[int, ...]:
+        if require_nano_epsilon(nano_epsilon) < 2:
+            raise ParameterError("epsilon", "a mean shares it between a sum and a count; ask with 0.000000002 or more")
+        return (nano_epsilon // 2, nano_epsilon - nano_epsilon // 2)
+
+    def noise(self, nano_epsilon: int) -> tuple[NoiseScale, ...]:
+        deviations, count = scales(self, nano_epsilon)
+        of_deviations, of_count = self.parts(nano_epsilon)
+        return (
+            NoiseScale("deviations", deviations * self.grid.step, of_deviations),
+            NoiseScale("count", count, of_count),
+        )
+
+    def bound(self, chunks: Iterable[Chunk], salt: bytes) -> Bounded:
+        return bound(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
+
+    def aggregate(self, bounded: Bounded) -> Aggregates:
+        """Raises: ParameterError when the rows were bounded without the grid."""
+        if bounded.value is None:
+            raise ParameterError("bounded", "a mean is of values: bound the rows with this question's bound()")
+        counts = group_counts(bounded.group, self.n_groups)
+        sums = group_sums(bounded.group, bounded.value, self.n_groups, self.grid.reach)
+        deviations = tuple(total - self.middle * count for total, count in zip(sums, counts, strict=True))
+        return Aggregates((deviations, counts))
+
+    def release(self, aggregates: Aggregates, nano_epsilon: int, random: RandomSource) -> tuple[GroupAnswer, ...]:
+        deviations, counts = noisy_parts(self, aggregates, nano_epsilon, random)
+        of_deviations, of_count = scales(self, nano_epsilon)
+        step, middle = self.grid.step, self.middle
+        span = (self.grid.lower - middle, self.grid.upper - middle)
+        answers = []
+        for group, (deviation, count) in enumerate(zip(deviations, counts, strict=True)):
+            offset = min(max(Fraction(deviation, max(1, count)), Fraction(span[0])), Fraction(span[1]))
+            low, high = ratio_interval(
+                around(deviation, of_deviations, _MISS_OF_A_PART), around(count, of_count, _MISS_OF_A_PART), span
+            )
+            answers.append(
+                GroupAnswer(
+                    group,
+                    (middle + offset) * step,
+                    ((middle + low) * step, (middle + high) * step),
+                    (PartValue("sum", (deviation + middle * count) * step), PartValue("count", Fraction(count))),
+                )
+            )
+        return tuple(answers)
