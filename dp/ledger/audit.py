@@ -1,0 +1,68 @@
+"""Audit log: entries that only grow in number, each signed together with the one before.
+
+An entry is canonical JSON with "sequence" (from 1), "at" (microseconds since 1970, UTC), "kind", "key" (id of the
+signing key) and "previous" (the MAC of the entry before, empty for the first). The head row names the last entry;
+who locks it is alone in writing to the ledger.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection, insert, select, update
+
+from dp.ledger.canonical_json import Plain, canonical
+from dp.ledger.keys import AuditMacs
+from dp.ledger.schema import audit, audit_head
+
+HEAD_ID: Final = 1
+FORMAT: Final = "noisevault/1 audit"
+NO_MAC: Final = ""  # what the first entry has before it
+
+
+@dataclass(frozen=True, slots=True)
+class AuditHead:
+    """The last entry: its number and MAC. Kept elsewhere, it shows later that the log was not rewound."""
+
+    sequence: int
+    mac: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLog:
+    """Appends under the lock on the head. now: microseconds since 1970, UTC."""
+
+    macs: AuditMacs
+    now: Callable[[], int]
+
+    def lock(self, connection: Connection) -> AuditHead:
+        """Wait until nobody else writes to the ledger. The first statement of every transaction that writes."""
+        row = connection.execute(
+            select(audit_head.c.sequence, audit_head.c.mac).where(audit_head.c.id == HEAD_ID).with_for_update()
+        ).one()
+        return AuditHead(row.sequence, row.mac)
+
+    def append(self, connection: Connection, head: AuditHead, kind: str, **fields: Plain) -> AuditHead:
+        """Write one entry after the locked head, and give the new head."""
+        mac = self.macs.newest()
+        sequence = head.sequence + 1
+        key = mac.key_id.hex()
+        entry = canonical(
+            {
+                **fields,
+                "at": self.now(),
+                "format": FORMAT,
+                "key": key,
+                "kind": kind,
+                "previous": head.mac,
+                "sequence": sequence,
+            }
+        )
+        signed = AuditHead(sequence, mac.compute(entry).hex())
+        connection.execute(
+            insert(audit).values(sequence=sequence, entry=entry.decode("ascii"), key_id=key, mac=signed.mac)
+        )
+        connection.execute(
+            update(audit_head).where(audit_head.c.id == HEAD_ID).values(sequence=sequence, mac=signed.mac)
+        )
+        return signed

@@ -1,0 +1,105 @@
+"""A charge: epsilon spent on one question, recorded before the data is read.
+
+lock the audit head -> a released answer? give it -> spend, if it fits -> append to the log -> commit
+                                                      or refuse, and log that
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, insert, select
+
+from dp.errors import BudgetExhaustedError, DpError, UnknownDatasetError
+from dp.ledger.answers import Claim, StoredAnswer, digest, find_answer, serve_again
+from dp.ledger.audit import AuditHead, AuditLog
+from dp.ledger.budget import read_status, spend
+from dp.ledger.errors import StaleEpochError
+from dp.ledger.place import Place
+from dp.ledger.price import Price
+from dp.ledger.schema import charge
+
+
+@dataclass(frozen=True, slots=True)
+class Bid:
+    """What one asker brings to the ledger. charge_id: 32 hexadecimal digits, never used before."""
+
+    charge_id: str
+    place: Place
+    principal: str
+    price: Price
+    sealed_question: bytes
+
+
+def charge_or_serve(connection: Connection, log: AuditLog, bid: Bid, *, unsure: bool) -> Claim | StoredAnswer | DpError:
+    """A claim on a new charge, a released answer, or the error to raise once the refusal is committed.
+
+    unsure: this bid may have been charged already, by a COMMIT whose answer was lost.
+    """
+    head = log.lock(connection)
+    if unsure and (claim := _find_charge(connection, bid)) is not None:
+        return claim
+    stored = find_answer(connection, bid.place)
+    if stored is not None:
+        return serve_again(connection, log, head, stored, bid.principal)
+    if not spend(connection, bid.place.dataset, bid.place.epoch, bid.price):
+        return _refuse(connection, log, head, bid)
+    return _record(connection, log, head, bid)
+
+
+def _find_charge(connection: Connection, bid: Bid) -> Claim | None:
+    # The lock on the head was the lost transaction's too: it has ended by now, and this is its outcome.
+    row = connection.execute(
+        select(charge.c.attempt).where(charge.c.charge_id == bid.charge_id, bid.place.matches(charge))
+    ).one_or_none()
+    return None if row is None else Claim(bid.charge_id, bid.place, row.attempt, bid.principal)
+
+
+def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) -> Claim:
+    before = connection.scalar(select(func.max(charge.c.attempt)).where(bid.place.matches(charge)))
+    claim = Claim(bid.charge_id, bid.place, (before or 0) + 1, bid.principal)
+    cost = {
+        "nano_epsilon": bid.price.nano_epsilon,
+        "nano_rho": bid.price.nano_rho,
+        "atto_delta": bid.price.atto_delta,
+    }
+    head = log.append(
+        connection,
+        head,
+        "charge",
+        **bid.place.fields(),
+        **cost,
+        attempt=claim.attempt,
+        charge=claim.charge_id,
+        principal=bid.principal,
+        sealed_sha256=digest(bid.sealed_question),
+    )
+    connection.execute(
+        insert(charge).values(
+            **bid.place.fields(),
+            **cost,
+            attempt=claim.attempt,
+            charge_id=claim.charge_id,
+            principal=bid.principal,
+            sealed_question=bid.sealed_question,
+            audit_sequence=head.sequence,
+        )
+    )
+    return claim
+
+
+def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) -> DpError:
+    place, asked = bid.place, bid.price.nano_epsilon
+    status = read_status(connection, place.dataset)
+    error: DpError
+    if status is None:
+        reason = "unknown dataset"
+        error = UnknownDatasetError(
+            f"dataset {place.dataset!r} has no budget in this ledger; declare its lifetime epsilon first"
+        )
+    elif status.epoch != place.epoch:
+        reason, error = "stale epoch", StaleEpochError(place.dataset, place.epoch, status.epoch)
+    else:
+        reason, error = "budget exhausted", BudgetExhaustedError(place.dataset, asked, status.remaining)
+    log.append(
+        connection, head, "refusal", **place.fields(), principal=bid.principal, nano_epsilon=asked, reason=reason
+    )
+    return error

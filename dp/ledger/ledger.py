@@ -1,0 +1,136 @@
+"""Ledger: what every dataset may cost, what it has cost, and the answers that were paid for."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+
+from dp.errors import DpError
+from dp.ledger import answers, policy_change
+from dp.ledger.answers import Claim, StoredAnswer
+from dp.ledger.audit import AuditHead, AuditLog
+from dp.ledger.budget import Status, read_status, require_lifetime
+from dp.ledger.charge import Bid, charge_or_serve
+from dp.ledger.errors import StoredAnswerError
+from dp.ledger.keys import AuditMacs, Mac, Sealer
+from dp.ledger.place import Place
+from dp.ledger.price import Price
+from dp.ledger.schema_version import create_schema, require_schema
+from dp.ledger.transaction import Transactions
+from dp.ledger.verify import AuditReport, verify
+from dp.request import Request, require_name, require_text
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """The ledger in one database. Safe for threads and processes; each call is one committed transaction.
+
+    engine: of a database of its own on SQLite, or of any schema on PostgreSQL.
+    audit: signs the log. question: its key never changes. sealer: for question texts and answers.
+    now: microseconds since 1970, UTC. draw: that many random bytes.
+    Every method raises LedgerUnavailableError when the database does not answer, and SchemaVersionError before
+    anything is written when its tables are missing or of another version.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        audit: AuditMacs,
+        question: Mac,
+        sealer: Sealer,
+        now: Callable[[], int] = lambda: time.time_ns() // 1000,
+        draw: Callable[[int], bytes] = os.urandom,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._transactions = Transactions(engine, sleep=sleep)
+        self._log = AuditLog(audit, now)
+        self._question = question
+        self._sealer = sealer
+        self._draw = draw
+        self._schema_is_ours = False
+
+    def create_schema(self) -> None:
+        """Create the tables, unless they are there. Raises: LedgerError for a database in memory."""
+        create_schema(self._transactions)
+
+    def declare(self, dataset: str, lifetime_nano: int, *, lifetime_atto_delta: int = 0) -> bool:
+        """Set what the dataset may cost one person, all askers together. Whether that is a change; it is logged then.
+
+        Raises: ParameterError.
+        """
+        require_name("dataset", dataset)
+        require_lifetime(lifetime_nano, lifetime_atto_delta)
+        return self._run(lambda c, _: policy_change.declare(c, self._log, dataset, lifetime_nano, lifetime_atto_delta))
+
+    def advance_epoch(self, dataset: str, reason: str) -> int:
+        """Say that the data is new: questions get new answers, at a new charge. The budget is the same one.
+
+        Raises: UnknownDatasetError.
+        """
+        require_text("reason", reason)
+        return self._run(lambda c, _: policy_change.advance_epoch(c, self._log, dataset, reason))
+
+    def status(self, dataset: str) -> Status:
+        """Raises: UnknownDatasetError."""
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            return policy_change.require_status(read_status(connection, dataset), dataset)
+
+    def charge(self, request: Request) -> Claim | bytes:
+        """Spend the request's epsilon, before the data is read; or the stored answer if there is one.
+
+        Raises: BudgetExhaustedError, StaleEpochError or UnknownDatasetError, each logged, nothing spent;
+            StoredAnswerError.
+        """
+        place = Place.of(request, self._question)
+        charge_id = self._draw(16).hex()
+        sealed = self._sealer.seal(request.question_text.encode(), place.question_aad(charge_id))
+        bid = Bid(charge_id, place, request.principal, Price.pure(request.nano_epsilon), sealed)
+        outcome = self._run(lambda c, unsure: charge_or_serve(c, self._log, bid, unsure=unsure))
+        if isinstance(outcome, DpError):
+            raise outcome
+        return outcome if isinstance(outcome, Claim) else self._open(outcome)
+
+    def store(self, claim: Claim, answer: bytes) -> bytes:
+        """Store the answer, unless the question has one; give the answer that stands, which is the one to release.
+
+        Raises: StoredAnswerError.
+        """
+        sealed = self._sealer.seal(answer, claim.place.answer_aad(claim.attempt))
+        return self._open(self._run(lambda c, _: answers.store_first(c, self._log, claim, sealed)))
+
+    def record_unreleased(self, claim: Claim, cause: str) -> None:
+        """Log that a charge has no answer. Nothing is given back. cause: an error's class, for operators."""
+        self._run(lambda c, _: answers.record_unreleased(c, self._log, claim, cause))
+
+    def verify_audit(self, at_least: AuditHead | None = None) -> AuditReport:
+        """Check every entry, counter, charge and answer. at_least: the head of an earlier report, kept elsewhere.
+
+        Raises: AuditError naming the first bad entry.
+        """
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            return verify(connection, self._log.macs, at_least)
+
+    def _open(self, stored: StoredAnswer) -> bytes:
+        try:
+            return self._sealer.open(stored.sealed, stored.place.answer_aad(stored.attempt))
+        except Exception:  # noqa: BLE001  (whatever a sealer raises, it may carry what it was given)
+            failure = StoredAnswerError(stored.place.dataset)
+        raise failure
+
+    def _run(self, work: Callable[[Connection, bool], T]) -> T:
+        def checked(connection: Connection, unsure: bool) -> T:
+            self._require_schema(connection)
+            return work(connection, unsure)
+
+        return self._transactions.run(checked)
+
+    def _require_schema(self, connection: Connection) -> None:
+        if not self._schema_is_ours:
+            require_schema(connection)
+            self._schema_is_ours = True

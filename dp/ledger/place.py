@@ -1,0 +1,64 @@
+"""Place: where the charges and the one answer of a question are kept, and what seals them to it."""
+
+from dataclasses import dataclass
+from typing import Final, Self
+
+from sqlalchemy import ColumnElement, Table, and_
+
+from dp.ledger.canonical_json import Plain, canonical
+from dp.ledger.keys import Mac
+from dp.request import Request
+
+QUESTION_FORMAT: Final = "noisevault/1 question"
+STORED_QUESTION_FORMAT: Final = "noisevault/1 stored question"
+STORED_ANSWER_FORMAT: Final = "noisevault/1 stored answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """visibility: among whom the answer is shared. question_mac: hexadecimal, of all that is public in the question.
+
+    The MAC's key never changes, or a repeat would be a new question.
+    """
+
+    visibility: str
+    dataset: str
+    epoch: int
+    question_mac: str
+
+    @classmethod
+    def of(cls, request: Request, question_mac: Mac) -> Self:
+        message = canonical(
+            {
+                "format": QUESTION_FORMAT,
+                "dataset": request.dataset,
+                "epoch": request.epoch,
+                "question": request.question_text,
+                "parameters": request.parameters,
+                "groups": request.group_labels,
+                "nano_epsilon": request.nano_epsilon,
+            }
+        )
+        mac = question_mac.compute(message).hex()
+        return cls(request.visibility, request.dataset, request.epoch, mac)
+
+    def question_aad(self, charge_id: str) -> bytes:
+        """What a stored question text is bound to."""
+        return canonical({**self.fields(), "format": STORED_QUESTION_FORMAT, "charge": charge_id})
+
+    def answer_aad(self, attempt: int) -> bytes:
+        """What a stored answer is bound to: one attempt at one question, so that none can stand in for another."""
+        return canonical({**self.fields(), "format": STORED_ANSWER_FORMAT, "attempt": attempt})
+
+    def fields(self) -> dict[str, Plain]:
+        """As the tables and the audit entries name them."""
+        return {
+            "visibility": self.visibility,
+            "dataset": self.dataset,
+            "epoch": self.epoch,
+            "question_mac": self.question_mac,
+        }
+
+    def matches(self, table: Table) -> ColumnElement[bool]:
+        """The condition that a row of the table is at this place."""
+        return and_(*(table.c[name] == value for name, value in self.fields().items()))

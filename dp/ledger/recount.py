@@ -1,0 +1,76 @@
+"""Recount: every counter anew from the entries of the log alone, to hold against the tables."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, func, select
+
+from dp.errors import AuditError
+from dp.ledger.answers import digest
+from dp.ledger.budget import FIRST_EPOCH
+from dp.ledger.schema import answer, budget, charge
+
+COST: Final = ("nano_epsilon", "nano_rho", "atto_delta")
+LIMITS: Final = ("lifetime_nano_epsilon", "lifetime_atto_delta")
+# What a row and the entry that records it have in common, and where the sealed bytes are.
+PLACE: Final = ("visibility", "dataset", "epoch", "question_mac", "attempt")
+SAME: Final = {"charge": (*PLACE, "principal", *COST), "answer": PLACE}
+SEALED: Final = {"charge": "sealed_question", "answer": "sealed_answer"}
+
+
+class Recount:
+    """Grows entry by entry, in the order of the log."""
+
+    def __init__(self) -> None:
+        self.budgets: dict[str, dict[str, int]] = {}
+        self.rows = {"charge": 0, "answer": 0}
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        kind = entry["kind"]
+        if kind in self.rows:
+            self.rows[kind] += 1
+        if kind == "policy":
+            nothing = {"epoch": FIRST_EPOCH, **{f"spent_{unit}": 0 for unit in COST}}
+            counters = self.budgets.setdefault(entry["dataset"], nothing)
+            counters.update({limit: entry[limit] for limit in LIMITS})
+        elif kind == "epoch":
+            self.budgets[entry["dataset"]]["epoch"] = entry["epoch"]
+        elif kind == "charge":
+            for unit in COST:
+                self.budgets[entry["dataset"]][f"spent_{unit}"] += entry[unit]
+
+    def require_same(self, connection: Connection) -> None:
+        """Raises: AuditError naming the budget, or the table, that is not what the log says."""
+        found = {row["dataset"]: row for row in connection.execute(select(budget)).mappings()}
+        for dataset in sorted(self.budgets.keys() | found.keys()):
+            if dataset not in found or dataset not in self.budgets:
+                raise AuditError(
+                    f"dataset {dataset!r} has a budget in the log or in table noisevault_budget, not in both"
+                )
+            for name, expected in self.budgets[dataset].items():
+                if found[dataset][name] != expected:
+                    raise AuditError(
+                        f"the budget of dataset {dataset!r} has {name} {found[dataset][name]}, the log gives {expected}"
+                    )
+        for table, expected in ((charge, self.rows["charge"]), (answer, self.rows["answer"])):
+            if connection.scalar(select(func.count()).select_from(table)) != expected:
+                raise AuditError(f"table {table.name} holds rows that the log does not know")
+
+
+def require_recorded_row(row: Row[Any], entry: Mapping[str, Any]) -> None:
+    """The charge or answer that an entry records is there, and as it was; other entries have none.
+
+    row: the entry, joined with what names its sequence number; columns are prefixed charge_ and answer_.
+    Raises: AuditError naming the entry.
+    """
+    for kind, names in SAME.items():
+        there = getattr(row, f"{kind}_charge_id") is not None
+        if there != (entry["kind"] == kind):
+            raise AuditError(f"table noisevault_{kind} has a row too many or too few for audit entry {row.sequence}")
+        if there:
+            same = all(getattr(row, f"{kind}_{name}") == entry[name] for name in names)
+            same = same and getattr(row, f"{kind}_charge_id") == entry["charge"]
+            if not same or digest(bytes(getattr(row, f"{kind}_{SEALED[kind]}"))) != entry["sealed_sha256"]:
+                raise AuditError(
+                    f"the row of table noisevault_{kind} that audit entry {row.sequence} records was changed"
+                )

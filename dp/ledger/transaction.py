@@ -1,0 +1,122 @@
+"""Transaction: a piece of work that is wholly done or not at all, and is run again when the database asks for it.
+
+On SQLite it begins with the write lock and ends on the disk (BEGIN IMMEDIATE, synchronous=FULL); on a server it is
+READ COMMITTED, and the lock on the audit head does the ordering. When the answer to COMMIT is lost, nobody knows
+whether it was done: the work is run again on a fresh connection and told so (`unsure`).
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from dp.ledger.errors import LedgerUnavailableError
+
+T = TypeVar("T")
+Work = Callable[[Connection, bool], T]
+
+# SQL:2023 class 40 and PostgreSQL's appendix A: serialization failure, deadlock. MariaDB: deadlock, lock wait timeout.
+RERUN_SQLSTATES: Final = frozenset({"40001", "40P01"})
+MARIADB_RERUN: Final = frozenset({1205, 1213})
+# sqlite.org/rescode.html, primary codes: SQLITE_BUSY, SQLITE_LOCKED.
+SQLITE_RERUN: Final = frozenset({5, 6})
+SQLITE_BUSY_MILLISECONDS: Final = 30_000
+
+
+class Transactions:
+    """Runs work against one engine. Safe for threads; a forked child opens connections of its own."""
+
+    def __init__(self, engine: Engine, *, attempts: int = 10, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._engine = engine
+        self._attempts = attempts
+        self._sleep = sleep
+        self._pid = os.getpid()
+        self._fork_lock = threading.Lock()
+
+    def run(self, work: Work[T]) -> T:
+        """What `work(connection, unsure)` returns, once it is committed. It may be called several times.
+
+        Raises: LedgerUnavailableError when the database does not answer or stays contended.
+        """
+        unsure = False
+        for attempt in range(self._attempts):
+            if attempt:
+                self._sleep(0.002 * 2 ** min(attempt, 8))
+            committing = False
+            try:
+                with self._begun("BEGIN IMMEDIATE", "READ COMMITTED") as connection:
+                    result = work(connection, unsure)
+                    committing = True
+                    connection.commit()
+            except DBAPIError as error:
+                if must_rerun(error):
+                    continue
+                if committing or is_lost(error):
+                    unsure = unsure or committing
+                elif not isinstance(error, OperationalError | InterfaceError):
+                    raise
+                elif not unsure:
+                    break
+            else:
+                return result
+        raise LedgerUnavailableError(unsure=unsure)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection that reads one state of the ledger throughout, and makes nobody wait."""
+        try:
+            with self._begun("BEGIN", "REPEATABLE READ") as connection:
+                yield connection
+        except (OperationalError, InterfaceError):
+            unavailable = LedgerUnavailableError(unsure=False)
+        else:
+            return
+        raise unavailable
+
+    def use_write_ahead_log(self) -> None:
+        """On SQLite, for good: readers and the one writer do not wait for each other. Elsewhere nothing."""
+        if self._engine.dialect.name == "sqlite":
+            with self._engine.connect() as connection:
+                connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql("PRAGMA journal_mode=WAL")
+
+    @contextmanager
+    def _begun(self, sqlite_begin: str, isolation: str) -> Iterator[Connection]:
+        self._leave_the_parents_connections()
+        sqlite = self._engine.dialect.name == "sqlite"
+        with self._engine.connect() as fresh:
+            # In AUTOCOMMIT sqlite3 opens no transaction of its own accord, so that this one begins as we say.
+            connection = fresh.execution_options(isolation_level="AUTOCOMMIT" if sqlite else isolation)
+            if sqlite:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={SQLITE_BUSY_MILLISECONDS}")
+                connection.exec_driver_sql("PRAGMA synchronous=FULL")
+                connection.exec_driver_sql(sqlite_begin)
+            yield connection
+
+    def _leave_the_parents_connections(self) -> None:
+        if self._pid != os.getpid():
+            with self._fork_lock:
+                if self._pid != os.getpid():
+                    self._engine.dispose(close=False)
+                    self._pid = os.getpid()
+
+
+def must_rerun(error: DBAPIError) -> bool:
+    """The database rolled the transaction back and asks for the whole of it again."""
+    original = error.orig
+    if getattr(original, "sqlstate", None) in RERUN_SQLSTATES:
+        return True
+    if isinstance(code := getattr(original, "sqlite_errorcode", None), int):
+        return code & 0xFF in SQLITE_RERUN
+    arguments: tuple[object, ...] = getattr(original, "args", ())
+    return bool(arguments) and arguments[0] in MARIADB_RERUN
+
+
+def is_lost(error: DBAPIError) -> bool:
+    """The connection is gone, and with it the answer to what was sent last."""
+    sqlstate = getattr(error.orig, "sqlstate", None) or ""
+    return error.connection_invalidated or sqlstate.startswith("08") or sqlstate in {"57P01", "57P02", "57P03"}

@@ -1,0 +1,85 @@
+"""A request: who asks which question of which dataset, and at what price. Checked when made, without the data."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+from dp.epsilon import require_nano_epsilon
+from dp.errors import ParameterError
+
+NAME_CHARACTERS: Final = 190  # ours: what the ledger's index takes
+SALT_LABEL: Final = b"noisevault/1 tie break salt "
+MAX_EPOCH: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything public about one question.
+
+    dataset, principal: names of up to 190 printable characters.
+    epoch: the dataset's public number, from its status.
+    question_text: the canonical form, so that two spellings of one question are one question.
+    nano_epsilon: epsilon in units of 1e-9.
+    parameters: all else that the answer depends on (bounds, grid, caps), in one canonical spelling.
+    group_labels: the declared groups, in order.
+    shared: anyone gets the answer that was released to the first who asked. Otherwise each principal has their own,
+        so that a free answer tells nobody what others asked.
+
+    Raises: ParameterError naming the field.
+    """
+
+    dataset: str
+    epoch: int
+    principal: str
+    question_text: str
+    nano_epsilon: int
+    parameters: str = ""
+    group_labels: tuple[str, ...] = ()
+    shared: bool = False
+
+    def __post_init__(self) -> None:
+        require_name("dataset", self.dataset)
+        require_name("principal", self.principal)
+        if type(self.epoch) is not int or not 0 < self.epoch <= SALT_LABEL: Final = b"noisevault/1 tie break salt "
+MAX_EPOCH:
+            raise ParameterError("epoch", "it must be an int above 0; read it from the dataset's status")
+        require_nano_epsilon(self.nano_epsilon)
+        require_text("question_text", self.question_text)
+        if not self.question_text:
+            raise ParameterError("question_text", "it must not be empty")
+        require_text("parameters", self.parameters)
+        if type(self.group_labels) is not tuple:
+            raise ParameterError("group_labels", "it must be a tuple of text")
+        for label in self.group_labels:
+            require_text("group_labels", label)
+
+    @property
+    def salt(self) -> bytes:
+        """Of the tie breaks: fixed per dataset, so that every question keeps the same rows of a unit.
+
+        It need not be secret: privacy holds for every fixed salt.
+        """
+        return hashlib.sha256(SALT_LABEL + self.dataset.encode()).digest()
+
+    @property
+    def visibility(self) -> str:
+        """Among whom an answer is shared: all, or one principal."""
+        return "shared" if self.shared else f"principal:{self.principal}"
+
+
+def require_name(parameter: str, name: object) -> str:
+    """The same text, when it can name a dataset or a principal. Raises: ParameterError."""
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARACTERS or not name.isprintable():
+        raise ParameterError(parameter, f"it must be 1 to {NAME_CHARACTERS} printable characters")
+    if name != name.strip():
+        raise ParameterError(parameter, "it must not begin or end with a blank")
+    return name
+
+
+def require_text(parameter: str, text: object) -> str:
+    """The same text, when it can be stored. Raises: ParameterError."""
+    if not isinstance(text, str):
+        raise ParameterError(parameter, "it must be text")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise ParameterError(parameter, "it holds half a surrogate pair, which is no character")
+    return text
