@@ -1,0 +1,88 @@
+"""Cell: the text of a CSV cell as a value of its column's type, exactly or not at all.
+
+int     digits with an optional -, no leading zeros (an identity number is a str), within 64 bits
+float   12, -0.5, .5 or 1e3; no leading zeros before a digit, NaN, infinity, thousands separator or decimal comma
+str     the text as it stands, blanks too; NA, null and the like are texts
+bytes   hexadecimal digits, two a byte
+NULL    an unquoted empty cell, in a column that may be NULL; a quoted empty cell is an empty str or bytes
+"""
+
+import math
+import re
+from collections.abc import Callable
+from typing import Final
+
+from vault.policy import ColumnType
+
+Value = int | float | str | bytes
+INT64: Final = range(-(2**63), 2**63)
+
+_INT: Final = re.compile(r"0|-?[1-9][0-9]*+", re.ASCII)
+_FLOAT: Final = re.compile(r"-?(?:(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?", re.ASCII)
+_HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2})*+", re.ASCII)
+_LEADING_ZERO: Final = re.compile(r"-?0[0-9.]++", re.ASCII)
+_SEPARATED: Final = re.compile(r"[^0-9A-Za-z]?[0-9][0-9.,' _]*+[^0-9A-Za-z]?", re.ASCII)
+_LONGEST_INT64: Final = len(str(-(2**63)))
+
+_HEX_DIGITS: Final = re.compile(r"[0-9A-Fa-f]++", re.ASCII)
+_NUMBERLIKE: Final = (
+    (_FLOAT, "a number with a point or an exponent"),
+    (_LEADING_ZERO, "digits with a leading zero; declare the column as str to keep it"),
+    (_SEPARATED, "digits with separators or signs; write a plain number with a decimal point"),
+)
+# What a text that does not fit may look like, by its column's type; the first that matches is told.
+_LOOKS: Final[dict[ColumnType, tuple[tuple[re.Pattern[str], str], ...]]] = {
+    "int": ((_INT, "a number beyond the range"), *_NUMBERLIKE),
+    "float": ((_FLOAT, "a number beyond the range"), *_NUMBERLIKE),
+    "str": (),
+    "bytes": ((_HEX_DIGITS, "an odd number of hexadecimal digits"),),
+}
+
+EXPECTED: Final[dict[ColumnType, str]] = {
+    "int": "a whole number of 64 bits",
+    "float": "a number such as -0.5 or 1e3",
+    "str": "a text",
+    "bytes": "bytes as hexadecimal digits, two a byte",
+}
+
+
+def converter(kind: ColumnType) -> Callable[[str], Value | None]:
+    """The function that gives a cell's value, or None when the text does not fit (`found` says how)."""
+    match kind:
+        case "int":
+            return _int
+        case "float":
+            return _float
+        case "bytes":
+            return _bytes
+        case "str":
+            return str
+
+
+def found(text: str, kind: ColumnType) -> str:
+    """What an unfit text is, in words that hold nothing of it."""
+    if not text:
+        return "an empty quoted cell; leave it unquoted for NULL"
+    if text != text.strip():
+        return "blanks around the text"
+    return next((words for looks_so, words in _LOOKS[kind] if looks_so.fullmatch(text)), "a text")
+
+
+def _int(text: str) -> int | None:
+    if len(text) > _LONGEST_INT64 or not _INT.fullmatch(text):
+        return None
+    value = int(text)
+    return value if value in INT64 else None
+
+
+def _float(text: str) -> float | None:
+    """The nearest binary64; None too where that is an infinity, or zero for a number that is not."""
+    if not _FLOAT.fullmatch(text):
+        return None
+    value = float(text)
+    lost = math.isinf(value) or (not value and any(digit in "123456789" for digit in re.split("[eE]", text)[0]))
+    return None if lost else value
+
+
+def _bytes(text: str) -> bytes | None:
+    return bytes.fromhex(text) if _HEX.fullmatch(text) else None
