@@ -40,8 +40,7 @@ class Request:
     def __post_init__(self) -> None:
         require_name("dataset", self.dataset)
         require_name("principal", self.principal)
-        if type(self.epoch) is not int or not 0 < self.epoch <= SALT_LABEL: Final = b"noisevault/1 tie break salt "
-MAX_EPOCH:
+        if type(self.epoch) is not int or not 0 < self.epoch <= MAX_EPOCH:
             raise ParameterError("epoch", "it must be an int above 0; read it from the dataset's status")
         require_nano_epsilon(self.nano_epsilon)
         require_text("question_text", self.question_text)

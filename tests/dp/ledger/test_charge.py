@@ -1,5 +1,6 @@
 """Charging: what is spent, refused and served again."""
 
+from contextlib import nullcontext
 from decimal import Decimal
 
 import pytest
@@ -29,7 +30,7 @@ def test_k22_01_ten_tenths_are_one_and_the_eleventh_is_refused(ledger: Ledger) -
 
 
 @pytest.mark.parametrize("tiny", [5e-324, 1e-20, Decimal("1E-40"), "1e-10", 0])
-def test_k22_03_a_charge_too_small_to_count_is_refused_and_not_free(ledger: Ledger, tiny: Decimal | float | str) -> None:
+def test_k22_03_a_charge_too_small_is_refused_and_not_free(ledger: Ledger, tiny: Decimal | float | str) -> None:
     ledger.charge(a_request(10**9))
     with pytest.raises(ParameterError):
         ledger.charge(a_request(parse_epsilon(tiny), "another"))
@@ -157,12 +158,9 @@ def test_what_is_spent_is_the_sum_of_what_was_granted_and_never_above_the_lifeti
     ledger.declare("people", 1000)
     granted = 0
     for number, nano in enumerate(charges):
-        try:
+        fits = granted + nano <= 1000
+        with nullcontext() if fits else pytest.raises(BudgetExhaustedError, match="left"):
             ledger.charge(a_request(nano, f"question {number}"))
-        except BudgetExhaustedError as refusal:
-            assert granted + nano > 1000
-            assert refusal.remaining == 1000 - granted
-        else:
-            granted += nano
+        granted += nano if fits else 0
         assert ledger.status("people").spent == granted <= 1000
     ledger.verify_audit()
