@@ -1,0 +1,198 @@
+"""Transit provider: a derived key of Vault's or OpenBao's Transit engine, which takes our context as its own."""
+
+import base64
+import threading
+from collections.abc import Sequence
+from typing import Any, Final
+
+import hvac
+import requests
+from requests.adapters import HTTPAdapter
+
+from kms.errors import (
+    AccessDeniedError,
+    CannotUnwrapError,
+    KeyDisabledError,
+    KeyNotFoundError,
+    KmsError,
+    LoginExpiredError,
+    MisconfiguredError,
+    UnavailableError,
+)
+from kms.fork import forget_in_child
+from kms.open_provider import ProviderSettings
+from kms.provider import Wrapped
+from kms.providers.hcvault_address import TransitAddress
+from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text
+from kms.secret import SecretKey
+
+__all__ = ["TransitProvider"]
+
+# The server's default of 1000 JSON strings a request allows 249 items with context.
+ITEMS_A_REQUEST: Final = 200
+CONNECTIONS: Final = 16
+# A batch's failed items are told apart from the good ones; without this one failure hides the others.
+PARTIAL_FAILURE_STATUS: Final = 200
+
+
+class _TooComplexError(MisconfiguredError):
+    """The server takes fewer items a request than we sent."""
+
+
+class TransitProvider:
+    """Wraps with encrypt, unwraps with batched decrypt. The policy needs read on MOUNT/keys/NAME and update on
+    MOUNT/encrypt/NAME to make keys, update on MOUNT/decrypt/NAME to use them; never create.
+    """
+
+    def __init__(self, address: TransitAddress, settings: ProviderSettings) -> None:
+        if settings.token is None:
+            raise MisconfiguredError(f"{address.kek} needs a token in the settings")
+        self.kek = address.kek
+        self._address = address
+        self._settings = settings
+        self._token = settings.token
+        self.forget_after_fork()
+        forget_in_child(self)
+
+    @classmethod
+    def from_uri(cls, uri: str, settings: ProviderSettings) -> "TransitProvider":
+        """The provider of hcvault://HOST:PORT/MOUNT/keys/NAME. Raises: MisconfiguredError."""
+        address = TransitAddress.parse(
+            uri, plain_http_to_loopback=settings.allow_plain_http_to_loopback, namespace=settings.namespace
+        )
+        return cls(address, settings)
+
+    def forget_after_fork(self) -> None:
+        """A TLS connection is not shared by two processes."""
+        self._client: hvac.Client | None = None
+        self._lock = threading.Lock()
+
+    def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
+        """The key under the newest version, bound to context; refused unless the Transit key derives by context."""
+        self._require_derived()
+        data = self._write("encrypt", {"plaintext": _b64(key.raw), "context": _b64(context)})
+        if isinstance(data, Exception):
+            raise data
+        try:
+            ciphertext, version = str(data["ciphertext"]), int(data["key_version"])
+        except (KeyError, TypeError, ValueError):
+            raise self._no_proper_answer() from None
+        return Wrapped(ciphertext.encode("ascii"), self.kek, str(version))
+
+    def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
+        """The keys, in order, by as few requests as the server takes."""
+        keys: list[SecretKey] = []
+        size = ITEMS_A_REQUEST
+        while len(keys) < len(wrapped):
+            batch = self._unwrap_batch(wrapped[len(keys) : len(keys) + size])
+            if isinstance(batch, _TooComplexError) and size > 1:
+                size //= 2
+            elif isinstance(batch, Exception):
+                raise batch
+            else:
+                keys += batch
+        return keys
+
+    def _unwrap_batch(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey] | KmsError:
+        items = [
+            {"ciphertext": one.ciphertext.decode("ascii", "replace"), "context": _b64(context)}
+            for one, context in wrapped
+        ]
+        data = self._write("decrypt", {"batch_input": items, "partial_failure_response_code": PARTIAL_FAILURE_STATUS})
+        if isinstance(data, KmsError):
+            return data
+        results = data.get("batch_results")
+        if not isinstance(results, list) or len(results) != len(items):
+            return self._no_proper_answer()
+        keys: list[SecretKey] = []
+        for result in results:
+            key = self._key(result)
+            if isinstance(key, KmsError):
+                return key
+            keys.append(key)
+        return keys
+
+    def _key(self, result: dict[str, Any]) -> SecretKey | KmsError:
+        if result.get("error"):
+            known = error_for_text(str(result["error"]), self.kek)
+            return known or CannotUnwrapError(f"a wrapped key does not open under {self.kek}")
+        try:
+            return SecretKey(base64.b64decode(result["plaintext"], validate=True))
+        except (KeyError, TypeError, ValueError):
+            return CannotUnwrapError(f"what {self.kek} unwrapped is no key: its row was changed")
+
+    def _require_derived(self) -> None:
+        """Transit silently ignores the context of a key that is not derived; encrypt may create a missing key."""
+        data = self._request("GET", f"{self._address.mount}/keys/{self._address.key}", None)
+        if isinstance(data, Exception):
+            raise data
+        if data.get("soft_deleted"):
+            raise KeyDisabledError(f"{self.kek} is soft-deleted: restore it")
+        if data.get("derived") is not True:
+            raise MisconfiguredError(f"{self.kek} ignores the context of what it wraps: use a key with derived=true")
+
+    def _write(self, operation: str, body: dict[str, Any]) -> dict[str, Any] | KmsError:
+        return self._request("POST", f"{self._address.mount}/{operation}/{self._address.key}", body)
+
+    def _request(self, method: str, path: str, body: dict[str, Any] | None) -> dict[str, Any] | KmsError:
+        """The answer's data. Errors are returned, and raised by callers whose frames hold no body in the clear."""
+        try:
+            client = self._connected()
+            answer = client.read(path) if method == "GET" else client.write_data(path, data=body)
+        except Exception as raised:  # noqa: BLE001  # whatever it is, its text may hold an answer's body
+            return self._failure(raised)
+        if answer is None:
+            return KeyNotFoundError(f"{self.kek} does not exist: create it with derived=true")
+        data = answer.get("data") if isinstance(answer, dict) else None
+        return data if isinstance(data, dict) else self._no_proper_answer()
+
+    def _no_proper_answer(self) -> KmsError:
+        return UnavailableError(f"the server of {self.kek} gave no proper answer")
+
+    def _failure(self, raised: Exception) -> KmsError:
+        if isinstance(raised, hvac.exceptions.VaultError) and TOO_COMPLEX in str(raised):
+            return _TooComplexError(f"the server of {self.kek} takes fewer JSON strings than one request needs")
+        error = error_for_exception(raised, self.kek)
+        if isinstance(error, AccessDeniedError) and not self._is_logged_in():
+            return LoginExpiredError(f"the token for {self.kek} is wrong, expired or revoked: log in again")
+        return error
+
+    def _is_logged_in(self) -> bool:
+        """Both answers are "permission denied"; only the token's own look-up tells them apart."""
+        try:
+            self._connected().auth.token.lookup_self()
+        except hvac.exceptions.Forbidden:
+            return False
+        except Exception:  # noqa: BLE001  # no news: the first answer stands
+            return True
+        return True
+
+    def _connected(self) -> hvac.Client:
+        with self._lock:
+            if self._client is None:
+                self._client = self._connect()
+            return self._client
+
+    def _connect(self) -> hvac.Client:
+        """A client that takes nothing from the environment: no token, no proxy, no certificate, no netrc."""
+        session = requests.Session()
+        session.trust_env = False
+        session.verify = self._settings.ca_file or True
+        session.mount(self._address.url, HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=0))
+        return hvac.Client(
+            url=self._address.url,
+            token=self._token.reveal(),
+            namespace=self._settings.namespace,
+            timeout=self._settings.timeout,
+            verify=session.verify,
+            session=session,
+            cert="",  # None would mean VAULT_CLIENT_CERT
+            allow_redirects=False,  # a redirect would carry the token to another host
+        )
+
+    def __repr__(self) -> str:
+        return f"TransitProvider({self.kek})"
+
+
+def _b64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

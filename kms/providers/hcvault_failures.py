@@ -1,0 +1,80 @@
+"""Transit failures: which of our errors an answer of Vault or OpenBao means.
+
+Half of it can only be told by the text of the answer; those texts are in one table, which the tests hold
+against a real server. An answer's body may carry other items' plaintexts, so no text of it is ever passed on.
+"""
+
+from typing import Final
+
+import hvac.exceptions as hv
+import requests
+
+from kms.errors import (
+    AccessDeniedError,
+    CannotUnwrapError,
+    KeyDisabledError,
+    KeyNotFoundError,
+    KeyVersionRetiredError,
+    KmsError,
+    MisconfiguredError,
+    UnavailableError,
+)
+
+__all__ = ["TOO_COMPLEX", "error_for_exception", "error_for_text"]
+
+# The listener's max_request_json_strings: the request is halved and sent again.
+TOO_COMPLEX: Final = "refused JSON input due to high complexity"
+
+_TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
+    ("cipher: message authentication failed", CannotUnwrapError, "a wrapped key does not authenticate under {kek}"),
+    ("invalid ciphertext: version is too new", CannotUnwrapError, "a wrapped key is newer than {kek}: wrong key?"),
+    ("invalid ciphertext", CannotUnwrapError, "a wrapped key is not of {kek}: its row was changed"),
+    ("missing ciphertext to decrypt", CannotUnwrapError, "a wrapped key is empty: its row was changed"),
+    (
+        "ciphertext or signature version is disallowed by policy",
+        KeyVersionRetiredError,
+        "a wrapped key is of a version of {kek} that is retired or trimmed: lower its min_decryption_version",
+    ),
+    ("refusing to use soft-deleted key", KeyDisabledError, "{kek} is soft-deleted: restore it"),
+    ("encryption key not found", KeyNotFoundError, "{kek} does not exist: create it with derived=true"),
+    ("no handler for route", KeyNotFoundError, "nothing is mounted where {kek} should be: enable transit there"),
+    ("namespace not found", MisconfiguredError, "the namespace of {kek} does not exist"),
+    ("Client sent an HTTP request to an HTTPS server", MisconfiguredError, "the server of {kek} speaks https"),
+    ("missing 'context' for key derivation", MisconfiguredError, "{kek} got no context: report this"),
+)
+
+# In this order: SSLError is a ConnectionError, and all of requests' errors are OSErrors.
+_EXCEPTIONS: Final[tuple[tuple[type[Exception], type[KmsError], str], ...]] = (
+    (requests.exceptions.SSLError, MisconfiguredError, "the TLS certificate of the server of {kek} is not trusted"),
+    (requests.exceptions.InvalidURL, MisconfiguredError, "the address of {kek} cannot be used"),
+    (requests.exceptions.RequestException, UnavailableError, "the server of {kek} does not answer"),
+    (hv.Forbidden, AccessDeniedError, "the policy of this login does not allow what was asked of {kek}"),
+    (hv.VaultDown, UnavailableError, "the server of {kek} is sealed or down"),
+    (hv.VaultNotInitialized, UnavailableError, "the server of {kek} is not initialised"),
+    (hv.RateLimitExceeded, UnavailableError, "the server of {kek} has a rate limit, which was reached"),
+    (hv.InternalServerError, UnavailableError, "the server of {kek} is failing"),
+    (hv.BadGateway, UnavailableError, "the server of {kek} is behind a failing gateway"),
+    (hv.UnexpectedError, UnavailableError, "the server of {kek} gave an unexpected answer"),
+    (hv.VaultError, MisconfiguredError, "the server refuses the request to {kek}"),
+    (OSError, MisconfiguredError, "the CA file for {kek} cannot be read: check ca_file"),
+)
+
+
+def error_for_text(text: str, kek: str) -> KmsError | None:
+    """Our error for what the server says about one item or a whole request, or None if it is not in the table."""
+    for fragment, error, advice in _TEXTS:
+        if fragment in text:
+            return error(advice.format(kek=kek))
+    return None
+
+
+def error_for_exception(raised: Exception, kek: str) -> KmsError:
+    """Our error for what hvac or requests raised; to be raised where nothing of `raised` is kept as its context."""
+    if isinstance(raised, hv.InvalidRequest | hv.InvalidPath):
+        known = error_for_text(str(raised), kek)
+        if known is not None:
+            return known
+    for kind, error, advice in _EXCEPTIONS:
+        if isinstance(raised, kind):
+            return error(f"{advice.format(kek=kek)} ({type(raised).__name__})")
+    return UnavailableError(f"the server of {kek} gave no proper answer ({type(raised).__name__})")
