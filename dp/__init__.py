@@ -8,7 +8,7 @@ from dp.errors import DpError, ParameterError
 from dp.grid import Grid
 from dp.questions.count import Count
 from dp.questions.mean import Mean
-from dp.questions.question import Aggregates, Question, answer
+from dp.questions.question import Aggregates, Question, release
 from dp.questions.sum import Sum
 
 __all__ = [
@@ -27,8 +27,8 @@ __all__ = [
     "PartValue",
     "Question",
     "Sum",
-    "answer",
     "laplace_rho",
     "parse_epsilon",
+    "release",
     "show",
 ]

@@ -120,52 +120,97 @@ class _Rows:
 
 def _compact(rows: _Rows, caps: Caps, salt: bytes, n_groups: int) -> _Rows:
     """Drop what no row that is yet to come can bring back: what is not among the k and c smallest is never again."""
-    total = len(rows.group)
     hashes = unit_hash(salt, rows.words)
-    order = np.argsort(hashes)
-    starts = _starts(hashes[order])
-    lengths = np.diff(np.append(np.flatnonzero(starts), total))
-    # A run of one hash is one unit (or, one time in 2**64, several): one no longer than both caps is kept as it is.
-    fits = lengths <= (caps.rows if n_groups == 1 else min(caps.rows, caps.groups))
-    if fits.all():
+    order, starts = _by_unit(rows.words, hashes)
+    lengths = _lengths(starts)
+    # A unit with no more rows than both caps is kept as it is.
+    crowded = lengths > (caps.rows if n_groups == 1 else min(caps.rows, caps.groups))
+    if not crowded.any():
         return rows
-    crowded = np.sort(order[np.repeat(~fits, lengths)])
-    keep = np.ones(total, dtype=np.bool_)
-    keep[crowded] = _chosen(rows.only(crowded), hashes[crowded], caps, salt, n_groups)
+    places = order[np.repeat(crowded, lengths)]
+    unit = np.repeat(np.arange(np.count_nonzero(crowded)), lengths[crowded])
+    keep = np.ones(len(order), dtype=np.bool_)
+    keep[places] = False
+    chosen = _chosen(rows.only(places), unit, hashes[places], caps=caps, salt=salt, n_groups=n_groups)
+    keep[places[chosen]] = True
     return rows.only(keep)
 
 
-def _chosen(rows: _Rows, hashes: NDArray[np.uint64], caps: Caps, salt: bytes, n_groups: int) -> NDArray[np.bool_]:
-    """Which of these rows are kept."""
-    by_group = group_hash(salt, hashes, rows.group)
-    words = [rows.words[:, column] for column in range(rows.words.shape[1])]
-    value: list[NDArray[np.int64]] = [] if rows.value is None else [rows.value]
-    # Last key first. Rows that are alike in every key are alike in all that is looked at: either may stay.
-    keys: list[NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.int32]]
-    keys = [*value, rows.tie, rows.group, by_group, *words]
-    order = np.lexsort(tuple(keys))
-    unit_starts = np.zeros(len(order), dtype=np.bool_)
-    for word in words:
-        unit_starts |= _starts(word[order])
-    group_starts = unit_starts | _starts(rows.group[order])
-    keep = _place_in_run(group_starts) < caps.rows
-    if caps.groups < n_groups:
-        group_number = np.cumsum(group_starts)
-        first = np.flatnonzero(unit_starts)
-        lengths = np.diff(np.append(first, len(order)))
-        keep &= group_number - np.repeat(group_number[first], lengths) < caps.groups
-    chosen = np.empty(len(order), dtype=np.bool_)
-    chosen[order] = keep
-    return chosen
+def _by_unit(words: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """An order in which each unit's rows stand together, and where in it a unit begins."""
+    order = np.argsort(hashes)
+    starts = _starts(hashes[order])
+    if words.shape[1] == 1 or not _changes(words, order, ~starts):
+        return order, starts
+    columns = tuple(words[:, column] for column in range(words.shape[1]))  # two units share a hash
+    order = np.lexsort(columns)
+    starts = np.zeros(len(order), dtype=np.bool_)
+    for column in columns:
+        starts |= _starts(column[order])
+    return order, starts
 
 
-def _starts(ordered: NDArray[np.uint64] | NDArray[np.int32]) -> NDArray[np.bool_]:
+def _chosen(
+    rows: _Rows, unit: NDArray[np.int64], hashes: NDArray[np.uint64], *, caps: Caps, salt: bytes, n_groups: int
+) -> NDArray[np.intp]:
+    """Which of these rows are kept. unit: 0, 1, ... as an ascending column."""
+    chosen = np.arange(len(unit))
+    pair = unit
+    if n_groups > 1:
+        by_group = group_hash(salt, hashes, rows.group)
+        chosen = _ordered(unit, by_group, rows.group)
+        starts = _starts(unit) | _starts(rows.group[chosen])
+        pair = np.cumsum(starts) - 1
+        if caps.groups < n_groups:
+            first = np.flatnonzero(_starts(unit))
+            kept = pair - np.repeat(pair[first], _lengths(_starts(unit))) < caps.groups
+            chosen, pair = chosen[kept], pair[kept]
+    value = () if rows.value is None else (rows.value[chosen],)
+    # Rows that are alike in all of this are alike in all that is looked at: any of them may stay.
+    chosen = chosen[_ordered(pair, rows.tie[chosen], *value)]
+    first = np.flatnonzero(_starts(pair))
+    place = np.arange(len(pair)) - np.repeat(first, _lengths(_starts(pair)))
+    return chosen[place < caps.rows]
+
+
+def _ordered(
+    run: NDArray[np.int64], key: NDArray[np.uint64], *after: NDArray[np.int64] | NDArray[np.int32]
+) -> NDArray[np.intp]:
+    """The order by run (an ascending column of integers from 0), then by key, then by what comes after it.
+
+    One sort of one 64-bit column, the run in its upper bits and what fits of the key below; where that leaves a
+    question open, all columns are sorted.
+    """
+    bits = int(run[-1]).bit_length() if len(run) else 0
+    joined = key if bits == 0 else (run.astype(np.uint64) << np.uint64(64 - bits)) | (key >> np.uint64(bits))
+    order = np.argsort(joined)
+    undecided = ~_starts(joined[order])
+    if undecided.any() and any(_changes(column, order, undecided) for column in (key, *after)):
+        columns: list[NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.int32]]
+        columns = [*reversed(after), key, run]
+        order = np.lexsort(tuple(columns))
+    return order
+
+
+def _starts(
+    ordered: NDArray[np.uint64] | NDArray[np.int64] | NDArray[np.int32],
+) -> NDArray[np.bool_]:
     """Where a run of equal values begins."""
     starts = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
     return starts
 
 
-def _place_in_run(starts: NDArray[np.bool_]) -> NDArray[np.int64]:
-    first = np.flatnonzero(starts)
-    return np.arange(len(starts)) - np.repeat(first, np.diff(np.append(first, len(starts))))
+def _lengths(starts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How long each run is."""
+    return np.diff(np.append(np.flatnonzero(starts), len(starts)))
+
+
+def _changes(
+    column: NDArray[np.uint64] | NDArray[np.int64] | NDArray[np.int32],
+    order: NDArray[np.intp],
+    where: NDArray[np.bool_],
+) -> bool:
+    """Whether, in this order, a row differs from the one before it at any of these places (never the first)."""
+    at = np.flatnonzero(where)
+    return not np.array_equal(column[order[at]], column[order[at - 1]])

@@ -115,8 +115,11 @@ def _quantise_floats(values: NDArray[np.float64], grid: Grid, steps: NDArray[np.
             np.multiply(block, times, out=scaled)
             if over != 1.0:
                 np.divide(scaled, over, out=scaled)
+            # The bounds are whole, so clamping before rounding gives the same, and infinities never reach a cast.
+            np.clip(scaled, low, high, out=scaled)
             np.rint(scaled, out=scaled)
-            np.fmin(np.fmax(scaled, low, out=scaled), high, out=scaled)
+            if np.isnan(scaled.min()):
+                scaled[np.isnan(scaled)] = low
             steps[start : start + _BLOCK] = scaled
     if inexact:
         np.clip(steps, grid.lower, grid.upper, out=steps)
@@ -131,8 +134,10 @@ def _quantise_ints(values: NDArray[np.int64], grid: Grid, steps: NDArray[np.int6
         steps[:] = grid.lower if low > 0 else grid.upper
         return
     near = np.clip(values, low, high)
-    if over == 1 and times == 1:
+    if over == times == 1:
         steps[:] = near
+    elif over == 1 and max(abs(low), abs(high), 1) * times < 2**63:
+        np.clip(near * np.int64(times), grid.lower, grid.upper, out=steps)
     elif max(abs(low), abs(high), 1) * times + 2 * over < 2**63:  # decided by the declared grid alone
         whole, rest = np.divmod(near * np.int64(times), np.int64(over))
         rest *= 2

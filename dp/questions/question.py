@@ -62,22 +62,22 @@ class Question(Protocol):
         ...
 
     def release(self, aggregates: Aggregates, nano_epsilon: int, random: RandomSource) -> tuple[GroupAnswer, ...]:
-        """Add the noise: one answer a declared group, in order. The deterministic core under answer()."""
+        """Add the noise: one answer a declared group, in order. The deterministic core under the function release()."""
         ...
 
 
-def answer(question: Question, label: str, aggregates: Aggregates, nano_epsilon: int) -> Answer:
+def release(question: Question, label: str, aggregates: Aggregates, nano_epsilon: int) -> Answer:
     """The noisy answer, with fresh noise of the operating system: ask once for each charge, keep what comes.
 
     label: the question as its reader shall see it. nano_epsilon: what was charged.
     """
-    return answer_with_random(question, label, aggregates, nano_epsilon, random=OperatingSystemRandom())
+    return release_with_random(question, label, aggregates, nano_epsilon, random=OperatingSystemRandom())
 
 
-def answer_with_random(
+def release_with_random(
     question: Question, label: str, aggregates: Aggregates, nano_epsilon: int, *, random: RandomSource
 ) -> Answer:
-    """The deterministic half of answer(). Called by answer(), by the ledger's flow and by tests only."""
+    """The deterministic half of release(). Called by release(), by the ledger's flow and by tests only."""
     return Answer(
         question=label,
         nano_epsilon=nano_epsilon,
