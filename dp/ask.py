@@ -23,21 +23,22 @@ from dp.request import Request
 Read = Callable[[], Iterable[Chunk]]
 
 
-def ask(ledger: Ledger, request: Request, question: Question, read: Read) -> Answer:
+def ask(ledger: Ledger, request: Request, question: Question, read: Read, *, salt: bytes) -> Answer:
     """The answer, with fresh noise for a new charge; or, free, the one released to the same question before.
 
     question: its repr() says everything public about it, as that of a frozen dataclass does: another bound or cap is
         another question.
-    read: gives the rows, with ties made from request.salt. It is called after the charge, and only then.
+    read: gives the rows, with ties made from the same salt. It is called after the charge, and only then.
+    salt: of the tie breaks, fixed per dataset.
 
     Raises: ParameterError, BudgetExhaustedError, StaleEpochError, UnknownDatasetError or LedgerUnavailableError before
         anything is read; StoredAnswerError; NotReleasedError for whatever goes wrong after the charge.
     """
-    return ask_with_random(ledger, request, question, read, random=OperatingSystemRandom())
+    return ask_with_random(ledger, request, question, read, salt=salt, random=OperatingSystemRandom())
 
 
 def ask_with_random(
-    ledger: Ledger, request: Request, question: Question, read: Read, *, random: RandomSource
+    ledger: Ledger, request: Request, question: Question, read: Read, *, salt: bytes, random: RandomSource
 ) -> Answer:
     """The deterministic half of ask(). Called by ask() and by tests only."""
     _validate(request, question)
@@ -45,7 +46,7 @@ def ask_with_random(
     if not isinstance(claim, Claim):
         return Answer.from_json(claim)
     try:
-        answer = _compute(request, question, read, random)
+        answer = _compute(request, question, read, salt, random)
         return Answer.from_json(ledger.store(claim, answer.to_json()))
     except Exception as error:  # noqa: BLE001  (what kind it is may depend on the data: nobody may tell one from another)
         cause = type(error).__name__
@@ -66,6 +67,6 @@ def _validate(request: Request, question: Question) -> None:
         raise ParameterError("group_labels", f"there are {labels} for the {question.n_groups} groups of the question")
 
 
-def _compute(request: Request, question: Question, read: Read, random: RandomSource) -> Answer:
-    aggregates = question.aggregate(question.bound(read(), request.salt))
+def _compute(request: Request, question: Question, read: Read, salt: bytes, random: RandomSource) -> Answer:
+    aggregates = question.aggregate(question.bound(read(), salt))
     return release_with_random(question, request.question_text, aggregates, request.nano_epsilon, random=random)

@@ -1,6 +1,5 @@
 """A request: who asks which question of which dataset, and at what price. Checked when made, without the data."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,7 +7,6 @@ from dp.epsilon import require_nano_epsilon
 from dp.errors import ParameterError
 
 NAME_CHARACTERS: Final = 190  # ours: what the ledger's index takes
-SALT_LABEL: Final = b"noisevault/1 tie break salt "
 MAX_EPOCH: Final = 2**63 - 1
 
 
@@ -51,14 +49,6 @@ class Request:
             raise ParameterError("group_labels", "it must be a tuple of text")
         for label in self.group_labels:
             require_text("group_labels", label)
-
-    @property
-    def salt(self) -> bytes:
-        """Of the tie breaks: fixed per dataset, so that every question keeps the same rows of a unit.
-
-        It need not be secret: privacy holds for every fixed salt.
-        """
-        return hashlib.sha256(SALT_LABEL + self.dataset.encode()).digest()
 
     @property
     def visibility(self) -> str:
