@@ -10,12 +10,12 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from kms.framing import framed
+from kms.provider import KEYRING_ID_BYTES
 from kms.secret import SecretKey
 
 __all__ = ["LedgerUse", "compound_index_key", "derive", "field_key", "index_key", "ledger_key", "shared_index_key"]
 
 DERIVED_KEY_BYTES: Final = 32
-KEYRING_ID_BYTES: Final = 16
 
 LedgerUse = Literal["audit", "question", "answer"]
 LEDGER_USES: Final = ("audit", "question", "answer")

@@ -5,12 +5,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from kms.provider import Wrapped, wrap_context
+from kms.provider import KEY_ID_BYTES, KEYRING_ID_BYTES, Wrapped, wrap_context
 
-__all__ = ["KEY_ID_BYTES", "KeyRecord", "KeyState", "KeyringState", "Purpose"]
-
-KEY_ID_BYTES: Final = 4
-KEYRING_ID_BYTES: Final = 16
+__all__ = ["KeyRecord", "KeyState", "KeyringState", "Purpose"]
 
 
 class Purpose(StrEnum):

@@ -14,22 +14,20 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 from sqlalchemy.dialects.mysql import VARBINARY
-from sqlalchemy.types import TypeEngine
 
 __all__ = ["key_table", "keyring_table", "metadata", "seal_count_table"]
 
 metadata: Final = MetaData()
 
 
-def _id(size: int) -> TypeEngine[bytes]:
-    """Bytes that can stand in a key; MySQL indexes no BLOB."""
-    return LargeBinary(size).with_variant(VARBINARY(size), "mysql", "mariadb")
-
+# Bytes that stand in keys: MySQL indexes no BLOB.
+_KEYRING_ID: Final = LargeBinary(16).with_variant(VARBINARY(16), "mysql", "mariadb")
+_KEY_ID: Final = LargeBinary(4).with_variant(VARBINARY(4), "mysql", "mariadb")
 
 keyring_table: Final = Table(
     "noisevault_keyring",
     metadata,
-    Column("id", _id(16), primary_key=True),
+    Column("id", _KEYRING_ID, primary_key=True),
     Column("name", String(200), nullable=False, unique=True),
     Column("created_at", String(32), nullable=False),  # ISO 8601, UTC, microseconds
 )
@@ -37,8 +35,8 @@ keyring_table: Final = Table(
 key_table: Final = Table(
     "noisevault_key",
     metadata,
-    Column("key_id", _id(4), primary_key=True),  # unique in the whole store, tombstones included
-    Column("keyring_id", _id(16), ForeignKey("noisevault_keyring.id"), nullable=False),
+    Column("key_id", _KEY_ID, primary_key=True),  # unique in the whole store, tombstones included
+    Column("keyring_id", _KEYRING_ID, ForeignKey("noisevault_keyring.id"), nullable=False),
     Column("purpose", String(16), nullable=False),
     Column("sequence", Integer, nullable=False),
     Column("state", String(16), nullable=False),
@@ -53,7 +51,7 @@ key_table: Final = Table(
 seal_count_table: Final = Table(
     "noisevault_seal_count",
     metadata,
-    Column("key_id", _id(4), ForeignKey("noisevault_key.key_id"), primary_key=True),
+    Column("key_id", _KEY_ID, ForeignKey("noisevault_key.key_id"), primary_key=True),
     Column("label", String(300), primary_key=True),
     Column("counted", BigInteger, nullable=False),
 )

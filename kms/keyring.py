@@ -14,11 +14,11 @@ from kms.errors import (
     UnknownKeyIdError,
 )
 from kms.fork import forget_in_child
-from kms.key_record import KEYRING_ID_BYTES, KeyRecord, KeyringState, KeyState, Purpose
+from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
 from kms.key_store import KeyStore
 from kms.lease import Clock, LeaseSettings, boottime_clock
 from kms.new_key import RandomBytes, draw_key_id, new_key
-from kms.provider import KeyProvider
+from kms.provider import KEYRING_ID_BYTES, KeyProvider
 from kms.seal_counter import SealCounter
 from kms.state_lease import StateLease
 from kms.unknown_ids import UnknownIds

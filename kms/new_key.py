@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Final
 
 from kms.errors import CannotUnwrapError, KeyringError
-from kms.key_record import KEY_ID_BYTES, KeyRecord, KeyState, Purpose
-from kms.provider import KeyProvider, wrap_context
+from kms.key_record import KeyRecord, KeyState, Purpose
+from kms.provider import KEY_ID_BYTES, KeyProvider, wrap_context
 from kms.secret import SecretKey
 
 __all__ = ["RandomBytes", "draw_key_id", "new_key"]

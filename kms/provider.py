@@ -7,8 +7,10 @@ from typing import Final, Protocol
 from kms.framing import framed
 from kms.secret import SecretKey
 
-__all__ = ["KeyProvider", "Wrapped", "wrap_context"]
+__all__ = ["KEYRING_ID_BYTES", "KEY_ID_BYTES", "KeyProvider", "Wrapped", "wrap_context"]
 
+KEYRING_ID_BYTES: Final = 16
+KEY_ID_BYTES: Final = 4
 SEQUENCE_BYTES: Final = 8
 
 
@@ -45,7 +47,14 @@ class KeyProvider(Protocol):
 
 
 def wrap_context(keyring_id: bytes, purpose: str, key_id: bytes, sequence: int) -> bytes:
-    """The place a wrapped key belongs to: keyring, purpose, key id and sequence (8 bytes, big-endian)."""
+    """The place a wrapped key belongs to: keyring (16 bytes), purpose, key id (4) and sequence (8, big-endian).
+
+    Raises: ValueError for ids of another size, a purpose that is not plain ASCII, or a sequence below 1.
+    """
+    if len(keyring_id) != KEYRING_ID_BYTES or len(key_id) != KEY_ID_BYTES:
+        raise ValueError(f"a keyring id is {KEYRING_ID_BYTES} bytes and a key id {KEY_ID_BYTES}")
+    if sequence < 1 or sequence >= 2 ** (8 * SEQUENCE_BYTES):
+        raise ValueError(f"sequences begin with 1, not {sequence}")
     return framed(
         b"noisevault/1 wrap", keyring_id, purpose.encode("ascii"), key_id, sequence.to_bytes(SEQUENCE_BYTES, "big")
     )

@@ -1,0 +1,38 @@
+"""Framing, against vectors, and the reason for it: it can be taken apart in one way only."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kms.framing import framed, lp
+
+CASES = json.loads((Path(__file__).parents[1] / "vectors" / "kms_derive.json").read_text())["framing"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c["comment"])
+def test_framing_gives_the_published_bytes(case: dict[str, Any]) -> None:
+    assert framed(*map(bytes.fromhex, case["parts"])).hex() == case["framed"]
+
+
+def taken_apart(data: bytes) -> list[bytes]:
+    parts = []
+    while data:
+        size = int.from_bytes(data[:4], "big")
+        parts.append(data[4 : 4 + size])
+        data = data[4 + size :]
+    return parts
+
+
+@given(st.binary(max_size=8), st.lists(st.binary(max_size=8), max_size=5))
+def test_what_is_framed_can_be_taken_apart(label: bytes, parts: list[bytes]) -> None:
+    assert taken_apart(framed(label, *parts)) == [label, *parts]
+
+
+@pytest.mark.parametrize("part", ["text", bytearray(b"x"), None, 1])
+def test_only_bytes_are_framed(part: Any) -> None:
+    with pytest.raises(TypeError, match="framing takes bytes"):
+        lp(part)
