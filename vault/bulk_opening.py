@@ -1,0 +1,111 @@
+"""Bulk opening: many sealed values of one field, decoded by the column; what does not open at once is opened alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from cryptography.exceptions import InvalidTag
+
+from vault.codec import Codec
+from vault.envelope import BODY_OFFSET, HEADER_BYTES
+from vault.errors import FieldError, NotSealedError
+from vault.opening import Opener, Opening
+
+__all__ = ["open_many", "stored_bytes"]
+
+# Ours: how many values go by one look at the keyring.
+CHUNK_VALUES: Final = 4096
+HEAD: Final = HEADER_BYTES
+BODY: Final = BODY_OFFSET
+
+Row = Mapping[str, object]
+
+
+@dataclass(slots=True)
+class _Column:
+    """Plaintexts of one codec, and the places in the batch that they came from."""
+
+    codec: Codec
+    numbers: list[int] = field(default_factory=list)
+    parts: list[bytes] = field(default_factory=list)
+
+    def values(self) -> list[Any] | None:
+        """The values, or None if one of the plaintexts is not the codec's."""
+        try:
+            return self.codec.decode_many(self.parts)
+        except ValueError:
+            return None
+
+
+def stored_bytes(stored: object) -> bytes:
+    """What a driver gives for a binary column, as bytes. Raises: NotSealedError for anything else."""
+    if isinstance(stored, bytes | bytearray | memoryview):
+        return bytes(stored)
+    raise NotSealedError(f"a sealed value is bytes, not {type(stored).__name__}: a write went around the vault")
+
+
+def open_many(opening: Opening, sealed: Sequence[object], rows: Sequence[Row] | None) -> list[Any]:
+    """The values in order: None for NULL, and the FieldError, with its row number, where one did not open.
+
+    Raises: KmsError when the keyring cannot tell; no value is to blame for that.
+    """
+    columns: dict[str, _Column] = {}
+    left: list[int] = []
+    for start in range(0, len(sealed), CHUNK_VALUES):
+        left += _decrypt_chunk(opening, sealed, rows, start, columns)
+    opened: list[Any] = [None] * len(sealed)
+    for column in columns.values():
+        values = column.values()
+        if values is None:
+            left += column.numbers
+            continue
+        for number, value in zip(column.numbers, values, strict=True):
+            opened[number] = value
+    for number in left:
+        opened[number] = _alone(opening, sealed[number], None if rows is None else rows[number], number)
+    return opened
+
+
+def _decrypt_chunk(
+    opening: Opening, sealed: Sequence[object], rows: Sequence[Row] | None, start: int, columns: dict[str, _Column]
+) -> list[int]:
+    """Put what authenticates into the column of its codec; give the places of the rest."""
+    openers: dict[bytes, tuple[Opener, _Column] | None] = {}
+    left: list[int] = []
+    for number, stored in enumerate(sealed[start : start + CHUNK_VALUES], start):
+        if stored is None:
+            continue
+        try:
+            value = stored if type(stored) is bytes else stored_bytes(stored)
+            head = value[:HEAD]
+            if head not in openers:
+                openers[head] = _opener(opening, value, columns)
+            found = openers[head]
+            if found is not None:
+                opener, column = found
+                aad = opener.unbound
+                if opener.context is not None:
+                    aad = opener.associated_data(None if rows is None else rows[number])
+                column.parts.append(opener.decrypt(value[HEAD:BODY], value[BODY:], aad))
+                column.numbers.append(number)
+                continue
+        except (FieldError, InvalidTag, ValueError):
+            pass
+        left.append(number)
+    return left
+
+
+def _opener(opening: Opening, value: bytes, columns: dict[str, _Column]) -> tuple[Opener, _Column] | None:
+    try:
+        opener = opening.opener(value)
+    except FieldError:
+        return None
+    return opener, columns.setdefault(opener.codec.id, _Column(opener.codec))
+
+
+def _alone(opening: Opening, stored: object, row: Row | None, number: int) -> Any:
+    try:
+        return opening.open(stored_bytes(stored), row)
+    except FieldError as error:
+        error.row = number
+        return error

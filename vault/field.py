@@ -1,0 +1,210 @@
+"""Field: seals, opens and indexes the values of one column. The one object that the rest of the vault uses."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NoReturn, SupportsIndex
+
+from kms.key_record import Purpose
+from kms.keyring import Keyring
+from vault.bulk_opening import open_many, stored_bytes
+from vault.codecs import codec_named
+from vault.definition import FieldDefinition
+from vault.errors import FieldError, RowBindingError
+from vault.index_slot import SlotKeys, SlotPin
+from vault.indexing import Indexing
+from vault.opening import Opening
+from vault.row_context import row_context
+from vault.sealing import Sealing
+
+__all__ = ["Field"]
+
+Row = Mapping[str, object]
+_NO_GENERATIONS: Final[Mapping[int, FieldDefinition]] = {}
+
+
+class Field:
+    """Immutable and shared by threads; never pickled. NULL is None and stays None.
+
+    row: values of the row by column name, for a row-bound field; columns that are not bound are ignored.
+    """
+
+    __slots__ = (
+        "_codec",
+        "_context",
+        "_encode",
+        "_indexing",
+        "_opening",
+        "_place",
+        "_sealing",
+        "definition",
+        "keyring",
+    )
+
+    definition: FieldDefinition
+    keyring: Keyring
+
+    def __init__(
+        self,
+        definition: FieldDefinition,
+        keyring: Keyring,
+        slots: Mapping[str, SlotKeys] | None = None,
+        generations: Mapping[int, FieldDefinition] = _NO_GENERATIONS,
+    ) -> None:
+        """slots: the index keys by index name; without them slot a uses the keyring's first index key, for ever.
+
+        generations: other definitions of the field, by generation, that its data may have been written by.
+        """
+        if slots is None:
+            slots = _first_slots(definition, keyring)
+        codec = codec_named(definition.codec)
+        for name, value in (
+            ("definition", definition),
+            ("keyring", keyring),
+            ("_codec", codec),
+            ("_encode", codec.encode),
+            ("_context", row_context(definition.bound) if definition.bound else None),
+            ("_sealing", Sealing(definition, keyring)),
+            ("_opening", Opening(definition, generations, keyring)),
+            ("_indexing", Indexing(definition, generations, keyring, slots)),
+            ("_place", (definition.table, definition.column)),
+        ):
+            object.__setattr__(self, name, value)
+
+    def seal(self, value: object, row: Row | None = None) -> bytes | None:
+        """The sealed value, different each time.
+
+        Raises: InvalidValueError for a value that the codec cannot hold, RowBindingError, KmsError.
+        """
+        if value is None:
+            return None
+        try:
+            if self._context is None:
+                return self._sealing.seal(self._encode(value))
+            return self._sealing.seal(self._encode(value), self._context(row))
+        except FieldError as error:
+            error.at(*self._place)
+            raise
+
+    def open(self, sealed: object, row: Row | None = None, *, row_key: object = None) -> Any:
+        """The value that was sealed. row_key: the primary key, for the error's message only.
+
+        Raises: NotSealedError, CannotOpenError, UnknownKeyError, RowBindingError, KmsError.
+        """
+        if sealed is None:
+            return None
+        try:
+            return self._opening.open(sealed if type(sealed) is bytes else stored_bytes(sealed), row)
+        except FieldError as error:
+            error.at(*self._place, row_key=row_key)
+            raise
+
+    def terms(self, value: object) -> dict[str, bytes | None]:
+        """The index terms by term column name. Raises: InvalidValueError, UnknownKeyError, KmsError."""
+        try:
+            return self._indexing.terms(value)
+        except FieldError as error:
+            error.at(*self._place)
+            raise
+
+    def seal_many(self, values: Sequence[object], rows: Sequence[Row] | None = None) -> list[bytes | None]:
+        """As seal, for each value in order; all values are checked before one is sealed.
+
+        Raises: as seal; the error of one value has its number in the batch as .row.
+        """
+        values = list(values)
+        rows = self._rows(len(values), rows)
+        parts, contexts = self._encoded(values, rows)
+        sealed = iter(self._sealing.seal_many(parts, contexts))
+        return [None if value is None else next(sealed) for value in values]
+
+    def open_many(
+        self,
+        sealed: Sequence[object],
+        rows: Sequence[Row] | None = None,
+        *,
+        on_error: Literal["raise", "mark"] = "raise",
+    ) -> list[Any]:
+        """As open, for each value in order.
+
+        on_error: "raise" the first error, with its number in the batch as .row, or "mark": the FieldError
+        (NotSealedError, CannotOpenError, UnknownKeyError, RowBindingError) stands in the value's place.
+        """
+        sealed = list(sealed)
+        opened = open_many(self._opening, sealed, self._rows(len(sealed), rows))
+        for number, value in enumerate(opened):
+            if isinstance(value, FieldError):
+                value.at(*self._place, row=number)
+                if on_error == "raise":
+                    raise value
+        return opened
+
+    def terms_many(self, values: Sequence[object]) -> list[dict[str, bytes | None]]:
+        """As terms, for each value in order. Raises: as terms; the error of one value has its number as .row."""
+        values = list(values)
+        try:
+            return self._indexing.terms_many(values)
+        except FieldError:
+            pass
+        for number, value in enumerate(values):
+            try:
+                self._indexing.terms(value)
+            except FieldError as error:
+                error.at(*self._place, row=number)
+                raise
+        return self._indexing.terms_many(values)
+
+    @property
+    def term_column_names(self) -> tuple[str, ...]:
+        """The names of the term columns, slot a and b of each index in order."""
+        return self._indexing.columns
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a Field does not change: make another")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a Field does not change: make another")
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("a Field is never pickled or copied: open the keyring in the other process and make it there")
+
+    def __repr__(self) -> str:
+        return f"Field({self.definition.label}, {self.definition.codec}, generation {self.definition.generation})"
+
+    def _rows(self, n: int, rows: Sequence[Row] | None) -> list[Row] | None:
+        """The rows of a row-bound field, one for each value; None for another field."""
+        if self._context is None:
+            return None
+        if rows is None:
+            names = ", ".join(bound.name for bound in self.definition.bound)
+            raise RowBindingError(f"is bound to its row by {names}: pass rows= with their values", *self._place)
+        rows = list(rows)
+        if len(rows) != n:
+            raise RowBindingError(f"needs one row for each of {n} values, got {len(rows)} rows", *self._place)
+        return rows
+
+    def _encoded(self, values: list[object], rows: list[Row] | None) -> tuple[list[bytes], list[bytes] | None]:
+        """Encodings, and row contexts of a row-bound field, of what is not NULL."""
+        encode, context = self._encode, self._context
+        try:
+            if rows is None:
+                return [encode(value) for value in values if value is not None], None
+            pairs = [(encode(v), context(row)) for v, row in zip(values, rows, strict=True) if v is not None]
+            return [part for part, _ in pairs], [bound for _, bound in pairs]
+        except FieldError:
+            pass  # encoded again below, one by one, to tell which it is
+        for number, value in enumerate(values):
+            try:
+                if value is not None:
+                    encode(value)
+                    if rows is not None:
+                        context(rows[number])
+            except FieldError as error:
+                error.at(*self._place, row=number)
+                raise
+        raise AssertionError("a value was refused once and taken the next time")
+
+
+def _first_slots(definition: FieldDefinition, keyring: Keyring) -> dict[str, SlotKeys]:
+    if not definition.indexes:
+        return {}
+    first = SlotPin(keyring.first(Purpose.INDEX).key_id, definition.generation)
+    return {index.name: SlotKeys(first) for index in definition.indexes}

@@ -1,0 +1,137 @@
+"""Opening: the ciphers that open one field, one for each header met, each only while the keyring holds its key."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from kms.data_key import DataKey
+from kms.derive import field_key
+from kms.errors import KeyDestroyedError, UnknownKeyIdError
+from kms.fork import forget_in_child
+from kms.framing import lp
+from kms.key_record import Purpose
+from kms.keyring import Keyring
+from vault.codec import Codec
+from vault.codecs import codec_named
+from vault.definition import FieldDefinition
+from vault.envelope import BODY_OFFSET, HEADER_BYTES, SealedValue, associated_data
+from vault.errors import (
+    CannotOpenError,
+    DestroyedKeyError,
+    FieldError,
+    UnknownGenerationError,
+    UnknownKeyError,
+)
+from vault.row_context import row_context
+
+__all__ = ["Opener", "Opening"]
+
+DATA: Final = Purpose.DATA
+HEAD: Final = HEADER_BYTES
+BODY: Final = BODY_OFFSET
+KEY_IS_GONE: Final = (UnknownKeyIdError, KeyDestroyedError)
+
+Row = Mapping[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """The field key that one header names, and how the definition that it names encodes. context: if row-bound."""
+
+    key: DataKey
+    key_id: bytes
+    decrypt: Callable[[bytes, bytes, bytes], bytes]
+    unbound: bytes
+    bound: bytes
+    context: Callable[[Row], bytes] | None
+    codec: Codec
+    decode: Callable[[bytes], Any]
+
+    def associated_data(self, row: Row) -> bytes:
+        """What the tag must bind. Raises: RowBindingError, without a place."""
+        return self.unbound if self.context is None else self.bound + lp(self.context(row))
+
+
+class Opening:
+    """Turns sealed values of one field into values. Shared by threads."""
+
+    __slots__ = ("__weakref__", "_data_key", "_generations", "_keyring", "_openers", "_place")
+
+    def __init__(
+        self, definition: FieldDefinition, generations: Mapping[int, FieldDefinition], keyring: Keyring
+    ) -> None:
+        """generations: the definitions, beside this one, that the field's data may have been written by."""
+        self._generations = {**generations, definition.generation: definition}
+        self._keyring = keyring
+        self._data_key = keyring.opening
+        self._place = (definition.table, definition.column)
+        self.forget_after_fork()
+        forget_in_child(self)
+
+    def forget_after_fork(self) -> None:
+        """A child opens its keyring itself."""
+        self._openers: dict[bytes, Opener] = {}
+
+    def open(self, sealed: bytes, row: Row = None) -> Any:
+        """The value. Raises: FieldError of some kind, and what the keyring raises about its own state."""
+        opener = self._openers.get(sealed[:HEAD])
+        try:
+            if opener is None or self._data_key(DATA, opener.key_id) is not opener.key:
+                opener = None
+        except KEY_IS_GONE:
+            opener = None
+        if opener is None:
+            opener = self.opener(sealed)
+        aad = opener.unbound if opener.context is None else opener.bound + lp(opener.context(row))
+        try:
+            return opener.decode(opener.decrypt(sealed[HEAD:BODY], sealed[BODY:], aad))
+        except (InvalidTag, ValueError):
+            pass  # what decode's errors hold must not be chained to ours
+        raise self.failure(sealed)
+
+    def opener(self, sealed: bytes) -> Opener:
+        """The opener for the key and generation that the header names, and no other.
+
+        Raises: NotSealedError, UnknownKeyError, UnknownGenerationError; KmsError when the keyring cannot tell.
+        """
+        value = SealedValue.parse(sealed)
+        head = sealed[:HEAD]
+        held = self._openers.pop(head, None)
+        table, column = self._place
+        refusal: type[UnknownKeyError]
+        try:
+            key = self._data_key(DATA, value.key_id)
+        except UnknownKeyIdError:
+            refusal = UnknownKeyError
+        except KeyDestroyedError:
+            refusal = DestroyedKeyError
+        else:
+            definition = self._generations.get(value.generation)
+            if definition is None:
+                raise UnknownGenerationError(table, column, value.key_id.hex())
+            opener = held if held is not None and held.key is key else self._derived(head, key, definition)
+            self._openers[head] = opener
+            return opener
+        raise refusal(table, column, value.key_id.hex())
+
+    def failure(self, sealed: bytes) -> FieldError:
+        """Why bytes with a known header did not open, as far as anyone is told. Raises: NotSealedError."""
+        key_id = SealedValue.parse(sealed).key_id
+        return CannotOpenError(*self._place, key_id.hex())
+
+    def _derived(self, head: bytes, key: DataKey, definition: FieldDefinition) -> Opener:
+        table, column = self._place
+        codec = codec_named(definition.codec)
+        return Opener(
+            key,
+            key.key_id,
+            AESGCM(field_key(key.secret, self._keyring.id, table, column).raw).decrypt,
+            associated_data(head, codec.id),
+            head + lp(codec.id.encode()),
+            row_context(definition.bound) if definition.bound else None,
+            codec,
+            codec.decode,
+        )

@@ -1,0 +1,162 @@
+"""Sealing: the cipher that seals one field now, as long as the keyring leases its key, every seal counted beforehand.
+
+No nonce is kept. The cipher is, and a few counted seals: a forked child starts without either.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
+from typing import Final
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from kms.data_key import SealingKey
+from kms.derive import field_key
+from kms.errors import LeaseExpiredError
+from kms.fork import forget_in_child
+from kms.framing import lp
+from kms.key_record import Purpose
+from kms.keyring import Keyring
+from vault.definition import FieldDefinition
+from vault.envelope import SP_800_38D_IV_BYTES, associated_data, header
+from vault.errors import InvalidValueError
+
+__all__ = ["Sealing"]
+
+# Ours: how many single seals to count ahead; those left at the end stay counted.
+BLOCK_SEALS: Final = 256
+# Ours: how many values of a batch go by one look at the lease.
+CHUNK_VALUES: Final = 4096
+LEASE_ATTEMPTS: Final = 5
+TOO_LONG: Final = "the value is longer than one seal may be (2**31 - 1 bytes)"
+DATA: Final = Purpose.DATA
+IV: Final = SP_800_38D_IV_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class _Cipher:
+    """The field key under the leased data key. block: gives True once for each seal counted and not yet made."""
+
+    leased: SealingKey
+    block: Iterator[bool]
+    head: bytes
+    encrypt: Callable[[bytes, bytes, bytes], bytes]
+    unbound: bytes  # the whole associated data of a field that is not row-bound
+    bound: bytes  # what stands before lp(row context)
+
+
+class Sealing:
+    """Turns encoded values of one field into sealed values. Shared by threads.
+
+    Both methods raise LeaseExpiredError, SealLimitError and what else the keyring raises; and InvalidValueError,
+    without a place, for a value of 2 GiB.
+    """
+
+    __slots__ = ("__weakref__", "_cipher", "_definition", "_keyring", "_lock", "_random", "_sealing_key")
+
+    def __init__(
+        self, definition: FieldDefinition, keyring: Keyring, random: Callable[[int], bytes] = os.urandom
+    ) -> None:
+        self._definition = definition
+        self._keyring = keyring
+        self._sealing_key = keyring.sealing
+        self._random = random
+        self.forget_after_fork()
+        forget_in_child(self)
+
+    def forget_after_fork(self) -> None:
+        """What the parent counted is the parent's to use."""
+        self._cipher: _Cipher | None = None
+        self._lock = threading.Lock()
+
+    def seal(self, data: bytes, context: bytes | None = None) -> bytes:
+        """One sealed value. context: the row context of a row-bound field."""
+        cipher = self._cipher
+        if cipher is None or not next(cipher.block, False) or self._sealing_key(DATA) is not cipher.leased:
+            cipher = self._counted_one()
+        aad = cipher.unbound if context is None else cipher.bound + lp(context)
+        nonce = self._random(IV)
+        try:
+            return cipher.head + nonce + cipher.encrypt(nonce, data, aad)
+        except OverflowError:
+            pass
+        raise InvalidValueError(TOO_LONG)
+
+    def seal_many(self, parts: Sequence[bytes], contexts: Sequence[bytes] | None = None) -> list[bytes]:
+        """One sealed value for each part, in order, with the nonces of many drawn at once."""
+        sealed: list[bytes] = []
+        for start in range(0, len(parts), CHUNK_VALUES):
+            chunk = parts[start : start + CHUNK_VALUES]
+            cipher = self._counted(len(chunk))
+            head, encrypt, aad, bound = cipher.head, cipher.encrypt, cipher.unbound, cipher.bound
+            pool = self._random(IV * len(chunk))
+            nonces = [pool[at : at + IV] for at in range(0, len(pool), IV)]
+            try:
+                if contexts is None:
+                    sealed += [
+                        head + nonce + encrypt(nonce, data, aad) for nonce, data in zip(nonces, chunk, strict=True)
+                    ]
+                else:
+                    sealed += [
+                        head + nonce + encrypt(nonce, data, bound + lp(context))
+                        for nonce, data, context in zip(
+                            nonces, chunk, contexts[start : start + len(chunk)], strict=True
+                        )
+                    ]
+            except OverflowError:
+                break
+        else:
+            return sealed
+        raise InvalidValueError(TOO_LONG)
+
+    def _counted_one(self) -> _Cipher:
+        """The cipher, within its lease, with one seal taken from a counted block."""
+        for _ in range(LEASE_ATTEMPTS):
+            with self._lock:
+                cipher = self._leased()
+                if not next(cipher.block, False):
+                    self._keyring.reserve_seals(cipher.leased.key.key_id, self._definition.label, BLOCK_SEALS)
+                    cipher = self._cipher = replace(cipher, block=repeat(True, BLOCK_SEALS))
+                    next(cipher.block)
+            if self._keyring.clock() < cipher.leased.until:  # looked at last: counting may have had to wait
+                return cipher
+        raise self._lease_too_short()
+
+    def _counted(self, n: int) -> _Cipher:
+        """The cipher, within its lease, with n seals counted."""
+        for _ in range(LEASE_ATTEMPTS):
+            with self._lock:
+                cipher = self._leased()
+            self._keyring.reserve_seals(cipher.leased.key.key_id, self._definition.label, n)
+            if self._keyring.clock() < cipher.leased.until:
+                return cipher
+        raise self._lease_too_short()
+
+    def _leased(self) -> _Cipher:
+        """The cipher of the key that the keyring leases now. The lock is held."""
+        leased, cipher = self._keyring.sealing(DATA), self._cipher
+        if cipher is not None and leased is cipher.leased:
+            return cipher
+        if cipher is not None and leased.key is cipher.leased.key:
+            self._cipher = cipher = replace(cipher, leased=leased)
+            return cipher
+        definition = self._definition
+        key = field_key(leased.key.secret, self._keyring.id, definition.table, definition.column)
+        head = header(definition.generation, leased.key.key_id)
+        counted: Iterator[bool] = iter(())
+        if cipher is not None and leased.key.key_id == cipher.leased.key.key_id:
+            counted = cipher.block  # the same key, unwrapped again
+        self._cipher = cipher = _Cipher(
+            leased,
+            counted,
+            head,
+            AESGCM(key.raw).encrypt,
+            associated_data(head, definition.codec),
+            head + lp(definition.codec.encode()),
+        )
+        return cipher
+
+    def _lease_too_short(self) -> LeaseExpiredError:
+        return LeaseExpiredError(f"the lease for sealing {self._definition.label} ends before it can be used")
