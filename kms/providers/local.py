@@ -86,7 +86,7 @@ def read_key_file(path: Path) -> SecretKey:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise KeyFileError(f"cannot open the key file {path}: {error.strerror}") from None
-    with open(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise KeyFileError(f"the key file {path} is not a regular file")
@@ -94,7 +94,9 @@ def read_key_file(path: Path) -> SecretKey:
             raise KeyFileError(f"the key file {path} belongs to another user: chown it to the one that runs this")
         if status.st_mode & 0o077:
             raise KeyFileError(f"the key file {path} is open to others: run chmod 600 {path}")
-        return parse_key(file.read(KEY_FILE_MAX_SIZE), str(path))
+        return parse_key(os.read(descriptor, KEY_FILE_MAX_SIZE), str(path))
+    finally:
+        os.close(descriptor)
 
 
 def parse_key(text: bytes, where: str) -> SecretKey:

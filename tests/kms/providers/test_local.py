@@ -1,0 +1,151 @@
+"""A local key file: who may read it, what it holds, and what its key refuses."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kms.errors import CannotUnwrapError, KeyFileError
+from kms.open_provider import open_provider
+from kms.provider import Wrapped
+from kms.providers.local import LocalProvider, create_key_file, parse_key, read_key_file
+from kms.secret import SecretKey
+
+TEXT = "00112233445566778899aabbccddeeff" * 2
+KEY = SecretKey(bytes(range(32)))
+
+
+def key_file(path: Path, content: str, mode: int = 0o600) -> Path:
+    path.write_text(content, newline="")
+    path.chmod(mode)
+    return path
+
+
+@given(key=st.binary(min_size=16, max_size=64), context=st.binary(max_size=64))
+def test_what_is_wrapped_unwraps_in_order(key: bytes, context: bytes) -> None:
+    provider = LocalProvider(KEY)
+    pairs = [(provider.wrap(SecretKey(key), context), context), (provider.wrap(KEY, b"other"), b"other")]
+    assert provider.unwrap(pairs) == [SecretKey(key), KEY]
+
+
+@given(context=st.binary(max_size=16), other=st.binary(max_size=16))
+def test_a_key_opens_in_its_own_place_only(context: bytes, other: bytes) -> None:
+    provider = LocalProvider(KEY)
+    wrapped = provider.wrap(KEY, context)
+    if context != other:
+        with pytest.raises(CannotUnwrapError, match="does not authenticate"):
+            provider.unwrap([(wrapped, other)])
+
+
+@given(position=st.integers(0, 59), bit=st.integers(0, 7))
+def test_a_changed_bit_is_noticed(position: int, bit: int) -> None:
+    provider = LocalProvider(KEY)
+    wrapped = provider.wrap(KEY, b"place")
+    changed = bytearray(wrapped.ciphertext)
+    changed[position] ^= 1 << bit
+    with pytest.raises(CannotUnwrapError):
+        provider.unwrap([(Wrapped(bytes(changed), wrapped.kek, "1"), b"place")])
+
+
+@pytest.mark.parametrize("size", [0, 11, 12, 28])
+def test_bytes_that_are_too_short_are_refused(size: int) -> None:
+    with pytest.raises(CannotUnwrapError, match="too short"):
+        LocalProvider(KEY).unwrap([(Wrapped(bytes(size), LocalProvider(KEY).kek, "1"), b"")])
+
+
+def test_two_wraps_of_one_key_differ() -> None:
+    provider = LocalProvider(KEY)
+    assert provider.wrap(KEY, b"").ciphertext != provider.wrap(KEY, b"").ciphertext
+
+
+def test_the_bytes_follow_from_key_nonce_and_context() -> None:
+    """A changed value here is a changed stored format."""
+    provider = LocalProvider(KEY, random=bytes)
+    wrapped = provider.wrap(SecretKey(bytes(32)), b"context")
+    expected = json.loads((Path(__file__).parents[2] / "vectors" / "kms_local.json").read_text())
+    assert (provider.kek, wrapped.ciphertext.hex()) == (expected["kek"], expected["ciphertext"])
+
+
+def test_k10_01_another_key_file_is_told_by_its_fingerprint() -> None:
+    wrapped = LocalProvider(KEY).wrap(KEY, b"")
+    other = LocalProvider(SecretKey(bytes(32)))
+    with pytest.raises(CannotUnwrapError, match="give the right key file") as raised:
+        other.unwrap([(wrapped, b"")])
+    assert wrapped.kek in str(raised.value)
+    assert other.kek in str(raised.value)
+    assert KEY.raw.hex() not in str(raised.value)
+
+
+@pytest.mark.parametrize("content", [TEXT + "\n", TEXT + "\r\n", "  \t" + TEXT, "\n\n" + TEXT + " \n", TEXT.upper()])
+def test_k10_04_white_space_around_the_key_does_not_matter(tmp_path: Path, content: str) -> None:
+    clean = LocalProvider(read_key_file(key_file(tmp_path / "clean", TEXT)))
+    assert LocalProvider(read_key_file(key_file(tmp_path / "kek", content))).kek == clean.kek
+
+
+@pytest.mark.parametrize("content", [TEXT[1:], TEXT + "0", "", "g" + TEXT[1:], TEXT[:32] + "\n" + TEXT[32:], "é" * 32])
+def test_k10_06_anything_but_64_hexadecimal_characters_is_one_line_that_says_so(tmp_path: Path, content: str) -> None:
+    with pytest.raises(KeyFileError, match="expected are 64, all hexadecimal") as raised:
+        read_key_file(key_file(tmp_path / "kek", content))
+    assert "\n" not in str(raised.value)
+    assert "2233445566" not in str(raised.value)
+
+
+def test_k10_06_text_where_bytes_are_wanted_is_a_clear_error() -> None:
+    wrong: Any = TEXT
+    with pytest.raises(TypeError, match="bytes, not str"):
+        parse_key(wrong, "kek")
+    with pytest.raises(TypeError, match="a key is bytes, not str"):
+        SecretKey(wrong)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601, 0o644, 0o666])
+def test_a_file_that_others_can_touch_is_refused(tmp_path: Path, mode: int) -> None:
+    with pytest.raises(KeyFileError, match="chmod 600"):
+        read_key_file(key_file(tmp_path / "kek", TEXT, mode))
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400])
+def test_a_file_of_our_own_is_read(tmp_path: Path, mode: int) -> None:
+    assert read_key_file(key_file(tmp_path / "kek", TEXT, mode)).raw.hex() == TEXT
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
+    path = key_file(tmp_path / "kek", TEXT)
+    os.chown(path, 12345, 12345)
+    with pytest.raises(KeyFileError, match="another user"):
+        read_key_file(path)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match=r"cannot open .*No such file"):
+        read_key_file(tmp_path / "missing")
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    with pytest.raises(KeyFileError, match="not a regular file"):
+        read_key_file(tmp_path / "pipe")
+    with pytest.raises(KeyFileError, match=r"regular file|cannot open"):
+        read_key_file(tmp_path)
+
+
+def test_a_new_key_file_is_ours_alone_and_never_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "kek"
+    kek = create_key_file(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    provider = open_provider(f"local:{path}")
+    assert isinstance(provider, LocalProvider)
+    assert provider.kek == kek
+    assert str(tmp_path) not in kek
+    with pytest.raises(KeyFileError, match="exists already"):
+        create_key_file(path)
+    with pytest.raises(KeyFileError, match="cannot write"):
+        create_key_file(tmp_path / "no" / "kek")
+
+
+@pytest.mark.parametrize("uri", ["local:", "other:x"])
+def test_a_local_key_is_named_by_a_path(uri: str) -> None:
+    with pytest.raises(KeyFileError, match="local:PATH"):
+        LocalProvider.from_uri(uri)
