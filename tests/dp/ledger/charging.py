@@ -1,0 +1,148 @@
+"""Processes that charge one ledger at the same time, or are killed while they do. Run by forkserver."""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+from sqlalchemy import create_engine
+
+from dp.ask import ask
+from dp.bounding import Caps
+from dp.chunk import Chunk
+from dp.errors import BudgetExhaustedError
+from dp.ledger.ledger import Ledger
+from dp.questions.count import Count
+from tests.dp.ledger.sealing import AesSealer, a_request, ledger_on
+
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload([__name__])
+TIMEOUT = 60.0
+
+
+def together(work: Callable[..., list[Any]], each: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
+    """What `work(barrier, *arguments)` gives in one process for each of the arguments, all started at once."""
+    arguments = list(each)
+    barrier = PROCESSES.Barrier(len(arguments), timeout=TIMEOUT)
+    pipes = [PROCESSES.Pipe(duplex=False) for _ in arguments]
+    processes = [
+        PROCESSES.Process(target=_report, args=(pipe, work, barrier, *own), daemon=True)
+        for (_, pipe), own in zip(pipes, arguments, strict=True)
+    ]
+    for process in processes:
+        process.start()
+    results = []
+    for reader, _ in pipes:
+        assert reader.poll(TIMEOUT * 2), "a process gave no result"
+        results.append(reader.recv())
+    for process in processes:
+        process.join(TIMEOUT)
+        assert process.exitcode == 0
+    return results
+
+
+def _report(pipe: Connection, work: Callable[..., list[Any]], *arguments: Any) -> None:
+    try:
+        pipe.send(work(*arguments))
+    except Exception as error:
+        pipe.send([repr(error)])
+        raise
+
+
+def charge_rounds(barrier: Any, url: str, name: str, nano: int, rounds: int) -> list[bool]:
+    """Charge "round 0", "round 1", ... once each; every process waits before the check for the others."""
+    engine = create_engine(url)
+
+    def draw(size: int) -> bytes:
+        barrier.wait()
+        return os.urandom(size)
+
+    ledger = ledger_on(engine, draw=draw)
+    won = []
+    for number in range(rounds):
+        try:
+            ledger.charge(a_request(nano, f"question of {name}", dataset=f"round {number}", principal=name))
+        except BudgetExhaustedError:
+            won.append(False)
+        else:
+            won.append(True)
+    engine.dispose()
+    return won
+
+
+def first_ever_charge(barrier: Any, url: str, name: str, nano: int) -> list[bool]:
+    """Create the tables, declare the dataset and charge it, when nobody has before."""
+    engine = create_engine(url)
+    ledger = ledger_on(engine)
+    barrier.wait()
+    ledger.create_schema()
+    ledger.declare("people", 10**9)
+    ledger.charge(a_request(nano, f"question of {name}", principal=name))
+    engine.dispose()
+    return [True]
+
+
+def three_units() -> list[Chunk]:
+    return [
+        Chunk(np.arange(3, dtype=np.int64), np.zeros(3, dtype=np.int32), np.arange(3, dtype=np.uint64)),
+    ]
+
+
+def ask_and_hang(url: str, pipe: Connection, where: str) -> None:
+    """Ask one question, and stop where the parent will kill this process."""
+
+    def hang() -> None:
+        pipe.send(where)
+        threading.Event().wait()
+
+    def read() -> list[Chunk]:
+        if where == "charged":
+            hang()
+        return three_units()
+
+    times = iter(range(1, 100))
+
+    def now() -> int:  # called once for each entry of the log, within its transaction: the second is the answer
+        number = next(times)
+        if where == "storing" and number == 2:
+            hang()
+        return number
+
+    class HangingSealer(AesSealer):
+        def seal(self, plaintext: bytes, aad: bytes) -> bytes:
+            if where == "computed" and b"stored answer" in aad:
+                hang()
+            return super().seal(plaintext, aad)
+
+    ledger = ledger_on(create_engine(url), now=now, sealer=HangingSealer())
+    pipe.send(ask(ledger, a_request(), Count(Caps(1)), read, salt=b"salt"))
+
+
+def killed_while(url: str, where: str) -> list[Any]:
+    """kill -9 a process at that point of its question; what it had shown by then."""
+    reader, writer = PROCESSES.Pipe(duplex=False)
+    process = PROCESSES.Process(target=ask_and_hang, args=(url, writer, where), daemon=True)
+    process.start()
+    writer.close()
+    assert reader.poll(TIMEOUT)
+    assert reader.recv() == where
+    os.kill(process.pid or 0, signal.SIGKILL)
+    process.join(TIMEOUT)
+    assert process.exitcode == -signal.SIGKILL
+    shown = []
+    try:
+        while reader.poll(0):
+            shown.append(reader.recv())
+    except EOFError:
+        pass
+    time.sleep(0.1)  # a server needs a moment to see that its client is gone
+    return shown
+
+
+def a_ledger(url: str) -> Ledger:
+    return ledger_on(create_engine(url))

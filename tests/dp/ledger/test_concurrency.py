@@ -1,0 +1,50 @@
+"""Several processes charge one dataset at once."""
+
+import pytest
+from sqlalchemy import Engine, create_engine, func, select
+
+from dp.ledger.ledger import Ledger
+from dp.ledger.schema import budget
+from tests.dp.ledger.charging import charge_rounds, first_ever_charge, together
+from tests.dp.ledger.sealing import ledger_on
+from tests.sizes import sized
+
+EPSILON = 10**9
+
+
+@pytest.fixture
+def empty(engine: Engine) -> Ledger:
+    ledger = ledger_on(engine)
+    ledger.create_schema()
+    return ledger
+
+
+def test_k23_01_of_two_processes_that_cannot_both_fit_exactly_one_wins(empty: Ledger, database_url: str) -> None:
+    rounds = sized(50, 1000)
+    for number in range(rounds):
+        empty.declare(f"round {number}", EPSILON)
+    results = together(charge_rounds, [(database_url, name, 600_000_000, rounds) for name in ("ann", "bob")])
+    assert [sum(pair) for pair in zip(*results, strict=True)] == [1] * rounds
+    assert {empty.status(f"round {number}").spent for number in range(rounds)} == {600_000_000}
+    assert empty.verify_audit().charges == rounds
+
+
+def test_k23_01_of_eight_tenths_exactly_five_fit_into_a_half(empty: Ledger, database_url: str) -> None:
+    rounds = sized(5, 50)
+    for number in range(rounds):
+        empty.declare(f"round {number}", EPSILON // 2)
+    results = together(charge_rounds, [(database_url, f"analyst {n}", EPSILON // 10, rounds) for n in range(8)])
+    assert [sum(round_) for round_ in zip(*results, strict=True)] == [5] * rounds
+    assert {empty.status(f"round {number}").remaining for number in range(rounds)} == {0}
+    empty.verify_audit()
+
+
+def test_k23_03_the_first_charges_ever_are_both_recorded(database_url: str) -> None:
+    together(first_ever_charge, [(database_url, "ann", 500_000_000), (database_url, "bob", 300_000_000)])
+    engine = create_engine(database_url)
+    ledger = ledger_on(engine)
+    assert ledger.status("people").spent == 800_000_000
+    with engine.connect() as connection:
+        assert connection.scalar(select(func.count()).select_from(budget)) == 1
+    assert ledger.verify_audit().charges == 2
+    engine.dispose()
