@@ -1,0 +1,49 @@
+"""Runs the benchmarks named on the command line, or all of them; prints a table, or JSON lines with --json."""
+
+import argparse
+import dataclasses
+import json
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from scripts.benchmarks import field_object, noise
+from scripts.benchmarks.comparison import Measured
+
+BENCHMARKS = {"field": field_object.comparisons, "noise": noise.comparisons}
+
+
+def show(rows: list[Measured]) -> None:
+    table = Table("comparison", "variant", "median us", "low", "high", "ratio to the first")
+    for row in rows:
+        table.add_row(
+            row.comparison,
+            row.variant,
+            f"{row.median_us:.3f}",
+            f"{row.low_us:.3f}",
+            f"{row.high_us:.3f}",
+            f"{row.ratio:.2f}",
+        )
+    Console(width=120).print(table)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all when none is given")
+    parser.add_argument("--json", action="store_true", help="one JSON object a row")
+    asked = parser.parse_args()
+    unknown = set(asked.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    for name in asked.names or BENCHMARKS:
+        rows = [row for comparison in BENCHMARKS[name]() for row in comparison.run()]
+        if asked.json:
+            print("\n".join(json.dumps(dataclasses.asdict(row)) for row in rows))
+        else:
+            show(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

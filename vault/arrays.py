@@ -1,0 +1,50 @@
+"""Arrays: opened values as the numpy columns that a question is computed on. Total: what does not fit is left out."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kms import framed
+from vault.policy import ColumnType
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+
+def fits(value: object, kind: ColumnType) -> bool:
+    """Whether a value is of its column's declared kind. NULL is not; a database may hold stranger things."""
+    match kind:
+        case "int":
+            return type(value) is int and INT64_MIN <= value <= INT64_MAX
+        case "float":
+            return isinstance(value, float) or (type(value) is int and INT64_MIN <= value <= INT64_MAX)
+        case "str":
+            return isinstance(value, str)
+        case "bytes":
+            return isinstance(value, bytes)
+
+
+def numbers(values: Sequence[Any], kind: ColumnType) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Values that fit an int or a float column."""
+    return np.array(values, dtype=np.int64 if kind == "int" else np.float64)
+
+
+def units(values: Sequence[Any], kind: ColumnType) -> NDArray[np.int64] | NDArray[np.bytes_]:
+    """Whom rows belong to: integers as they are, all else by a full-length hash."""
+    if kind == "int":
+        return np.array(values, dtype=np.int64)
+    return np.array([hashlib.sha256(canonical(value)).digest() for value in values], dtype="S32")
+
+
+def key_bytes(keys: Iterable[tuple[Any, ...]]) -> list[bytes]:
+    """Primary keys, each in one unambiguous spelling."""
+    return [framed(*map(canonical, key)) for key in keys]
+
+
+def canonical(value: object) -> bytes:
+    """One spelling a value, different for different values of different types."""
+    if isinstance(value, bytes | memoryview):
+        return b"bytes:" + bytes(value)
+    return f"{type(value).__name__}:{value}".encode("utf-8", "surrogatepass")

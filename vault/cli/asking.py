@@ -1,0 +1,112 @@
+"""ask, budget: noisy answers for the epsilon they cost, and what is left."""
+
+import getpass
+import json
+from fractions import Fraction
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import dp
+from vault.bridge import answer, open_ledger
+from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.errors import PolicyError
+from vault.policy import Policy
+from vault.question import Question, parse
+
+
+def ask(
+    questions: Annotated[list[str], typer.Argument(help='Such as "mean(medical_spending) where female = 1 by site".')],
+    epsilon: Annotated[str, typer.Option(help="What each question may cost one person, such as 0.5; exact.")],
+    dataset: Annotated[str | None, typer.Option(help="The dataset; not needed when the policy has one.")] = None,
+    who: Annotated[str | None, typer.Option(help="The name in the audit log; your login by default.")] = None,
+    policy: PolicyOption = POLICY,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask for aggregates; each question is charged on its own. For trusted users: this command holds the keys."""
+    nano_epsilon = dp.parse_epsilon(epsilon)
+    asked = [parse(text) for text in questions]
+    project = open_project(policy)
+    name = dataset or only_dataset(project.policy)
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    for question in asked:
+        released = answer(project, ledger, name, question, nano_epsilon, who or getpass.getuser())
+        labels = project.policy.dataset[name].group_labels(question.by)
+        if as_json:
+            typer.echo(json.dumps(in_json(question, released, labels)))
+        else:
+            Console().print(in_a_table(question, released, labels))
+    if not as_json:
+        Console().print(in_one_line(name, ledger.status(name)), highlight=False)
+
+
+def budget(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> None:
+    """Show what each dataset may cost one person for ever, and what is left."""
+    project = open_project(policy)
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    for name in project.policy.dataset:
+        status = ledger.status(name)
+        if as_json:
+            amounts = {"lifetime": status.lifetime, "spent": status.spent, "remaining": status.remaining}
+            typer.echo(json.dumps({"dataset": name} | {key: dp.show_epsilon(nano) for key, nano in amounts.items()}))
+        else:
+            Console().print(in_one_line(name, status), highlight=False)
+
+
+def only_dataset(policy: Policy) -> str:
+    if len(policy.dataset) != 1:
+        raise PolicyError(f"say which dataset with --dataset; the policy names: {', '.join(policy.dataset) or 'none'}")
+    return next(iter(policy.dataset))
+
+
+def in_one_line(name: str, status: Any) -> str:
+    spent, cap, left = (dp.show_epsilon(nano) for nano in (status.spent, status.lifetime, status.remaining))
+    return f"dataset {name}: epsilon {spent} of {cap} spent by all askers together, {left} left, for ever"
+
+
+def number(value: Fraction) -> str:
+    """An exact answer in decimals; the grid's step decides how many."""
+    return f"{value.numerator:,}" if value.denominator == 1 else f"{float(value):,.2f}"
+
+
+def in_a_table(question: Question, released: dp.Answer, labels: tuple[tuple[Any, ...], ...]) -> Table:
+    scales = ", ".join(f"{noise.part} {float(noise.scale):,.6g}" for noise in released.noise)
+    table = Table(
+        *question.by,
+        question.aggregate,
+        f"interval ({released.interval_label})",
+        title=f"{question.canonical()}",
+        caption=f"epsilon {dp.show_epsilon(released.nano_epsilon)}; {released.mechanism}, scale {scales}; "
+        f"at most {released.caps.rows} rows a group, {released.caps.groups} groups a person",
+    )
+    for group in released.groups:
+        low, high = group.interval
+        table.add_row(*map(str, labels[group.group]), number(group.value), f"{number(low)} … {number(high)}")
+    return table
+
+
+def in_json(question: Question, released: dp.Answer, labels: tuple[tuple[Any, ...], ...]) -> dict[str, Any]:
+    """Every number as a float; the exact one stands beside it as a fraction."""
+    return {
+        "question": question.canonical(),
+        "epsilon": dp.show_epsilon(released.nano_epsilon),
+        "delta": "0",
+        "mechanism": released.mechanism,
+        "interval_label": released.interval_label,
+        "noise": [
+            {"part": n.part, "scale": str(n.scale), "epsilon": dp.show_epsilon(n.nano_epsilon)} for n in released.noise
+        ],
+        "caps": {"rows_per_unit": released.caps.rows, "groups_per_unit": released.caps.groups},
+        "groups": [
+            {
+                "group": dict(zip(question.by, labels[group.group], strict=True)),
+                "value": float(group.value),
+                "exact": str(group.value),
+                "interval": [float(bound) for bound in group.interval],
+                "parts": {part.name: float(part.value) for part in group.parts},
+            }
+            for group in released.groups
+        ],
+    }

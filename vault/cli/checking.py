@@ -1,0 +1,57 @@
+"""check: whether policy, database, keys and ledger fit together, and whether every value opens."""
+
+from collections.abc import Iterator
+
+import typer
+from rich.console import Console
+
+from dp import DpError
+from kms import KmsError
+from vault.bridge import open_ledger
+from vault.cli.options import POLICY, PolicyOption, open_project
+from vault.errors import VaultError
+from vault.policy import unbound_fields
+from vault.project import Project
+from vault.scan import Scan
+
+
+def check(policy: PolicyOption = POLICY) -> None:
+    """Verify policy, keys, audit log and every sealed value; exits with 1 when something is wrong."""
+    console = Console()
+    project = open_project(policy)
+    wrong = 0
+    for fault in faults(project):
+        wrong += 1
+        console.print(f"wrong: {fault}", highlight=False, soft_wrap=True, markup=False)
+    if wrong:
+        raise typer.Exit(1)
+    console.print("keys open, values authenticate, the audit log is whole, datasets bind their unit")
+
+
+def faults(project: Project) -> Iterator[str]:
+    for dataset, table, column in unbound_fields(project.policy):
+        yield (
+            f"dataset.{dataset}: {table}.{column} does not bind the unit; add it to the column's bind before data is"
+            " stored, or accept the risk in words: accept_unbound"
+        )
+    keyring = project.opened.keyring
+    live = keyring.warm()
+    for record in keyring.records():
+        if record.live and record.key_id not in live:
+            yield f"key {record.key_id.hex()} ({record.purpose}) does not unwrap: see docs/threat-model.md"
+    try:
+        open_ledger(project.policy, keyring).verify_audit()
+    except (DpError, KmsError, VaultError) as error:
+        yield str(error)
+    for name in project.tables:
+        yield from unreadable_values(project, name, live)
+
+
+def unreadable_values(project: Project, name: str, live: frozenset[bytes]) -> Iterator[str]:
+    table = project.table(name)
+    fields = project.fields(table)
+    for column in fields:
+        scan = Scan(project.engine, table, fields, (column,), live)
+        count = sum(batch.unreadable for batch in scan.batches())
+        if count:
+            yield f"{name}.{column}: {count} values do not open"

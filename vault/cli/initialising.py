@@ -1,0 +1,41 @@
+"""init: make the key file, the keyring, the tables and the budgets that the policy names."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from kms.providers.local import create_key_file
+from vault.bridge import open_ledger
+from vault.cli.options import POLICY, PolicyOption, load_policy, provider_settings
+from vault.errors import PolicyError
+from vault.project import Project
+
+
+def init(
+    policy: PolicyOption = POLICY,
+    example: Annotated[bool, typer.Option("--example", help="Write an example policy instead, to edit.")] = False,
+) -> None:
+    """Make the key file, the keyring, the tables and the budgets that the policy names."""
+    console = Console(soft_wrap=True, highlight=False)
+    if example:
+        write_example(policy)
+        console.print(f"wrote {policy}; edit it, then type: noisevault init")
+        return
+    rules = load_policy(policy)
+    key_file = rules.key_file
+    if key_file is not None and not key_file.exists():
+        create_key_file(key_file)
+        console.print(f"key-encryption key: {key_file} (mode 0600); keep a copy elsewhere, without it nothing opens")
+    project = Project.create(rules, provider_settings())
+    open_ledger(rules, project.opened).declare_all()
+    console.print(f"keyring {rules.vault.keyring}: active data key {project.active_data_key_id}")
+    console.print(f"tables: {', '.join(project.tables)}; datasets: {', '.join(rules.dataset) or 'none'}")
+
+
+def write_example(path: Path) -> None:
+    if path.exists():
+        raise PolicyError(f"{path} is there already; it was left as it is")
+    path.write_text(files("vault.demonstration").joinpath("example.toml").read_text(encoding="utf-8"), encoding="utf-8")

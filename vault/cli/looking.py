@@ -1,0 +1,87 @@
+"""find, show: rows found through a blind index, and a table's first rows, opened or as a thief would see them."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+from sqlalchemy import Table, select
+
+from vault.cli.importing import only_table
+from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.errors import PolicyError
+from vault.raw_table import raw_table
+
+TableOption = Annotated[str | None, typer.Option("--table", help="The table; not needed when the policy has one.")]
+
+
+def find(
+    column: Annotated[str, typer.Argument(help="A sealed column with an index, or a plain one.")],
+    value: Annotated[str, typer.Argument(help="The value to look up.")],
+    table: TableOption = None,
+    policy: PolicyOption = POLICY,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the rows in which COLUMN equals VALUE; exits with 1 when there is none."""
+    project = open_project(policy)
+    name = table or only_table(project)
+    found = project.table(name)
+    declared = project.policy.table[name].column
+    if column not in declared:
+        raise PolicyError(f"table {name} has no column {column!r}; it has: {', '.join(declared)}")
+    asked = declared[column].from_text(value)
+    with project.engine.connect() as connection:
+        rows = connection.execute(select(*visible(found, declared)).where(found.c[column] == asked)).mappings().all()
+    print_rows(list(declared), rows, as_json=as_json)
+    if not rows:
+        raise typer.Exit(1)
+
+
+def show(
+    table: Annotated[str | None, typer.Argument(help="The table; not needed when the policy has one.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many rows.")] = 5,
+    raw: Annotated[bool, typer.Option("--raw", help="The stored bytes, as a thief of the disk sees them.")] = False,
+    policy: PolicyOption = POLICY,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the first rows of a table in key order."""
+    project = open_project(policy)
+    name = table or only_table(project)
+    shown = raw_table(project.table(name)) if raw else project.table(name)
+    names = [c.name for c in shown.columns] if raw else list(project.policy.table[name].column)
+    statement = select(*(shown.c[n] for n in names)).order_by(*shown.primary_key.columns).limit(limit)
+    with project.engine.connect() as connection:
+        rows = connection.execute(statement).mappings().all()
+    print_rows(names, rows, as_json=as_json)
+
+
+def visible(table: Table, names: Iterable[str]) -> list[Any]:
+    return [table.c[name] for name in names]
+
+
+def print_rows(names: Sequence[str], rows: Iterable[Mapping[Any, Any]], *, as_json: bool) -> None:
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps({name: in_json(row[name]) for name in names}, ensure_ascii=False))
+        return
+    grid = Grid(*names)
+    for row in rows:
+        grid.add_row(*(Text(in_words(row[name])) for name in names))
+    Console().print(grid)
+
+
+def in_json(value: object) -> object:
+    if isinstance(value, bytes):
+        return value.hex()
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def in_words(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return value.hex() if len(value) <= 12 else f"{value[:12].hex()}… ({len(value)} bytes)"
+    return str(value)

@@ -1,0 +1,56 @@
+"""reencrypt: move every sealed value to the active key, with progress."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from sqlalchemy import Table
+
+from vault.cli.options import POLICY, PolicyOption, open_project
+from vault.jobs.reencrypt import ROWS_A_BATCH, Report, reencrypt
+from vault.jobs.reencrypt import Progress as Step
+from vault.project import Project
+
+
+def reencrypt_tables(
+    table: Annotated[list[str] | None, typer.Argument(help="Tables; all of the policy when none is given.")] = None,
+    rows_a_batch: Annotated[int, typer.Option(min=1, help="Rows read and written in one transaction.")] = ROWS_A_BATCH,
+    policy: PolicyOption = POLICY,
+) -> None:
+    """Move every sealed value to the active key. May be stopped anywhere and started again; services go on."""
+    project = open_project(policy)
+    console = Console()
+    reports = [
+        reencrypt_with_progress(project, project.table(name), console, rows_a_batch) for name in table or project.tables
+    ]
+    for report in reports:
+        console.print(in_one_line(report, project.active_data_key_id), highlight=False, soft_wrap=True)
+        for key in report.unreadable:
+            console.print(f"  {report.table} {key}: does not open; left as it is", highlight=False, markup=False)
+    for report in reports:
+        report.require_complete()
+
+
+def reencrypt_with_progress(project: Project, table: Table, console: Console, rows_a_batch: int) -> Report:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rows"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(f"re-encrypting {table.name}", total=None)
+
+        def show(step: Step) -> None:
+            bar.update(task, completed=step.seen, total=step.total)
+
+        return reencrypt(project.engine, table, project.fields(table), rows_a_batch=rows_a_batch, progress=show)
+
+
+def in_one_line(report: Report, key_id: str) -> str:
+    return (
+        f"{report.table}: {report.rewritten} rows rewritten, {report.changed_meanwhile} changed by others meanwhile,"
+        f" {len(report.unreadable)} unreadable; {report.remaining} rows not under key {key_id}"
+    )

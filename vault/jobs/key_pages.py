@@ -1,0 +1,41 @@
+"""Key pages: a table walked in primary-key order, a page at a time, without OFFSET.
+
+Each page begins after the last key of the one before, so that rows which appear or vanish meanwhile neither
+shift the others nor make one be seen twice.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Engine, Row, Select, Table, and_, or_, select
+
+
+def after_key(table: Table, last: Sequence[Any]) -> ColumnElement[bool]:
+    """Whether a row's primary key comes after `last`, column by column."""
+    keys = list(table.primary_key.columns)
+    alternatives = []
+    for depth, (column, value) in enumerate(zip(keys, last, strict=True)):
+        same_before = [k == v for k, v in zip(keys[:depth], last[:depth], strict=True)]
+        alternatives.append(and_(*same_before, column > value))
+    return or_(*alternatives)
+
+
+def page_statement(table: Table, columns: Sequence[str], last: Sequence[Any] | None, rows: int) -> Select[Any]:
+    """The next page: the primary key first, then `columns`, at most `rows` rows, in key order."""
+    keys = list(table.primary_key.columns)
+    statement = select(*keys, *(table.c[name] for name in columns)).order_by(*keys).limit(rows)
+    return statement if last is None else statement.where(after_key(table, last))
+
+
+def pages(engine: Engine, table: Table, columns: Sequence[str], rows: int) -> Iterator[Sequence[Row[Any]]]:
+    """Every row of the table, in pages; each page is read in a transaction of its own."""
+    last: Sequence[Any] | None = None
+    width = len(table.primary_key.columns)
+    while True:
+        with engine.connect() as connection:
+            page = connection.execute(page_statement(table, columns, last, rows)).all()
+        if page:
+            yield page
+        if len(page) < rows:
+            return
+        last = page[-1][:width]

@@ -1,0 +1,83 @@
+"""Project: everything that one policy file names, opened: database, tables, keys, ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Engine, Table, create_engine, inspect
+
+from kms import Keyring, KeyStore, ProviderSettings, Purpose, open_provider
+from vault.attach import attach
+from vault.errors import PolicyError
+from vault.field import Field
+from vault.mapping.definitions import definition_of, sealed_columns
+from vault.opened import OpenedVault
+from vault.policy import Policy
+from vault.schema import tables
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A policy and what it names. Open one a process; it is shared by threads."""
+
+    policy: Policy
+    engine: Engine
+    tables: dict[str, Table]
+    opened: OpenedVault
+
+    @classmethod
+    def create(cls, policy: Policy, settings: ProviderSettings) -> Project:
+        """Make the keyring, with a key of each purpose, and the tables that are not there yet.
+
+        Raises: KeyringError if the keyring exists; PolicyError, KmsError.
+        """
+        store = KeyStore(create_engine(policy.keys_url))
+        store.create_schema()
+        Keyring.create(store, open_provider(policy.vault.kek, settings), policy.vault.keyring)
+        project = cls.open(policy, settings)
+        for table in project.tables.values():
+            table.create(project.engine, checkfirst=True)
+        return project
+
+    @classmethod
+    def open(cls, policy: Policy, settings: ProviderSettings) -> Project:
+        """Raises: KmsError when the keys cannot be had; DefinitionChangedError when the data was written otherwise."""
+        store = KeyStore(create_engine(policy.keys_url))
+        keyring = Keyring.open(store, open_provider(policy.vault.kek, settings), policy.vault.keyring)
+        opened = OpenedVault(keyring, store)
+        engine = create_engine(policy.database_url, hide_parameters=True)
+        attach(engine, opened)
+        return cls(policy, engine, dict(tables(policy).tables), opened)
+
+    def table(self, name: str) -> Table:
+        """Raises: PolicyError naming the tables there are."""
+        if name not in self.tables:
+            raise PolicyError(f"there is no table {name!r} in the policy; it names: {', '.join(self.tables)}")
+        return self.tables[name]
+
+    def fields(self, table: Table) -> dict[str, Field]:
+        """The sealed columns of `table` by name, each with its field object."""
+        return {column.name: self.opened.field(definition_of(column)) for column in sealed_columns(table)}
+
+    def require_tables(self) -> None:
+        """Raises: PolicyError if a table of the policy is not in the database."""
+        there = set(inspect(self.engine).get_table_names())
+        missing = sorted(set(self.tables) - there)
+        if missing:
+            raise PolicyError(f"the database has no table {', '.join(missing)}; make it by: noisevault init")
+
+    def open_every_key(self) -> None:
+        """Unwrap all live data keys now, so that no later step waits for the key service."""
+        self.opened.keyring.warm()
+
+    @property
+    def active_data_key_id(self) -> str:
+        return self.opened.keyring.sealing(Purpose.DATA).key.key_id.hex()
+
+
+def policy_beside(path: Path) -> Policy:
+    """Raises: PolicyError, saying how to begin when there is no file."""
+    if not path.exists():
+        raise PolicyError(f"there is no policy file {path}; write an example to begin with by: noisevault init --example")
+    return Policy.load(path)

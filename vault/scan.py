@@ -1,0 +1,86 @@
+"""Scan: the rows of a table in batches, with the columns a question needs, opened in memory.
+
+A row of which a needed value does not open is left out: it names another key than those that were opened beforehand,
+or it does not authenticate. How many there were is for operators (`noisevault check`), never for an answer.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Engine, Table, select
+
+from vault.envelope import SealedValue
+from vault.errors import FieldError
+from vault.field import Field
+from vault.raw_table import raw_table
+
+ROWS_A_BATCH: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Batch:
+    """Some rows in columns: opened values by column name, and the primary keys. unreadable: rows left out."""
+
+    columns: Mapping[str, Sequence[Any]]
+    keys: Sequence[tuple[Any, ...]]
+    unreadable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What to read: `columns` of `table`; `fields` opens those that are sealed; `live` are the keys that open."""
+
+    engine: Engine
+    table: Table
+    fields: Mapping[str, Field]
+    columns: tuple[str, ...]
+    live: frozenset[bytes]
+    rows_a_batch: int = ROWS_A_BATCH
+
+    def batches(self) -> Iterator[Batch]:
+        """Every row, in one statement's snapshot; nothing is kept between batches."""
+        raw = raw_table(self.table)
+        keys = [column.name for column in raw.primary_key.columns]
+        bound = {b.name for name in self.columns if name in self.fields for b in self.fields[name].definition.bound}
+        names = list(dict.fromkeys([*keys, *self.columns, *sorted(bound)]))
+        statement = select(*(raw.c[name] for name in names))
+        with self.engine.connect().execution_options(yield_per=self.rows_a_batch) as connection:
+            for rows in connection.execute(statement).partitions():
+                yield self._opened(names, keys, [tuple(row) for row in rows])
+
+    def _opened(self, names: Sequence[str], keys: Sequence[str], rows: list[tuple[Any, ...]]) -> Batch:
+        stored = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+        columns = {name: self._open(name, stored) for name in self.columns}
+        readable = [True] * len(rows)
+        for values in columns.values():
+            readable = [ok and not isinstance(value, FieldError) for ok, value in zip(readable, values, strict=True)]
+        key_rows = list(zip(*(stored[key] for key in keys), strict=True))
+        if all(readable):
+            return Batch(columns, key_rows, 0)
+        return Batch(
+            {name: _kept(values, readable) for name, values in columns.items()},
+            _kept(key_rows, readable),
+            readable.count(False),
+        )
+
+    def _open(self, name: str, stored: Mapping[str, Sequence[Any]]) -> Sequence[Any]:
+        field = self.fields.get(name)
+        if field is None:
+            return stored[name]
+        bound = [b.name for b in field.definition.bound]
+        rows = [dict(zip(bound, values, strict=True)) for values in zip(*(stored[b] for b in bound), strict=True)]
+        known = [value if value is None or key_id_of(value) in self.live else b"" for value in stored[name]]
+        return field.open_many(known, rows or None, on_error="mark")
+
+
+def key_id_of(sealed: object) -> bytes | None:
+    """The key that a stored value names; None when it is no sealed value."""
+    try:
+        return SealedValue.parse(bytes(sealed)).key_id if isinstance(sealed, bytes | memoryview) else None
+    except FieldError:
+        return None
+
+
+def _kept(values: Sequence[Any], keep: Sequence[bool]) -> list[Any]:
+    return [value for value, kept in zip(values, keep, strict=True) if kept]
