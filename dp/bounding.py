@@ -19,8 +19,8 @@ from dp.tie_break import group_hash, unit_hash, unit_words
 
 MAX_CAP: Final = 2**31 - 1
 MAX_GROUPS: Final = 2**31 - 1
-# Rows that are held before the first compaction; afterwards twice what the last one kept, if that is more.
-_HOLD: Final = 2**19
+# Ours: enough to make a compaction worth its while, and some 20 MB.
+HOLD_ROWS: Final = 2**19
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,26 @@ class Bounded:
     value: NDArray[np.int64] | None
 
 
-def bound(chunks: Iterable[Chunk], caps: Caps, salt: bytes, *, n_groups: int, grid: Grid | None = None) -> Bounded:
+def bound(
+    chunks: Iterable[Chunk],
+    caps: Caps,
+    salt: bytes,
+    *,
+    n_groups: int,
+    grid: Grid | None = None,
+    hold_rows: int = HOLD_ROWS,
+) -> Bounded:
     """Keep of each unit what the caps allow.
 
     salt: fixed per dataset. n_groups: how many groups are declared. grid: values are put on it row by row before
-    anything else; without one, values are not looked at.
-
-    Memory holds a few hundred thousand rows, or three times what is kept.
+    anything else; without one, values are not looked at. hold_rows: how many rows to hold before dropping those over
+    the caps; later twice what was kept then, if that is more. So memory holds hold_rows and a chunk, or twice what is
+    kept, and copies of that while it is sorted. The result does not depend on it.
 
     Raises: ParameterError when chunks differ in the type of their unit or lack a value that the grid is for.
     """
     held: list[_Rows] = []
-    waiting, allowed = 0, _HOLD
+    waiting, allowed = 0, hold_rows
     for chunk in chunks:
         rows = _Rows.of(chunk, n_groups, grid)
         if held and held[0].words.shape[1] != rows.words.shape[1]:
@@ -72,7 +80,7 @@ def bound(chunks: Iterable[Chunk], caps: Caps, salt: bytes, *, n_groups: int, gr
         if waiting > allowed:
             held = [_compact(_Rows.joined(held), caps, salt, n_groups)]
             waiting = len(held[0].group)
-            allowed = max(_HOLD, 2 * waiting)
+            allowed = max(hold_rows, 2 * waiting)
     if not held:
         empty = np.empty(0, dtype=np.int64)
         return Bounded(empty.astype(np.int32), None if grid is None else empty)

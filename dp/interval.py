@@ -23,7 +23,8 @@ def half_width(scale: Fraction, miss: Fraction = MISS) -> int:
     precision = len(str(scale.numerator)) + len(str(miss.denominator)) + _SPARE_DIGITS
     up = rounding_up(precision)
     least_a, _ = exp_bounds(1 / scale, precision)
-    ratio = 2 / (miss * (1 + Fraction(least_a)))
+    # What is too small to matter counts as 0, since as a fraction it could have a billion digits.
+    ratio = 2 / (miss * (1 + (Fraction(least_a) if least_a.adjusted() > -precision else 0)))
     if ratio <= 1:
         return 0
     argument = up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))

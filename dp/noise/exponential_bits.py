@@ -24,9 +24,10 @@ def exp_bounds(exponent: Fraction, precision: int) -> tuple[Decimal, Decimal]:
     """Two decimals of `precision` digits, close together, with exp(-exponent) between them; exponent > 0."""
     down, up = rounding_down(precision), rounding_up(precision)
     numerator, denominator = Decimal(exponent.numerator), Decimal(exponent.denominator)
+    # copy_negate, since a minus sign would round to the digits of the thread's own context.
     # Decimal.exp is correctly rounded (to the nearest, whatever the context says): one step further out is certain.
-    low = down.next_minus(down.exp(-up.divide(numerator, denominator)))
-    high = up.next_plus(up.exp(-down.divide(numerator, denominator)))
+    low = down.next_minus(down.exp(up.divide(numerator, denominator).copy_negate()))
+    high = up.next_plus(up.exp(down.divide(numerator, denominator).copy_negate()))
     return max(low, Decimal(0)), high
 
 
