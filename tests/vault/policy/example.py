@@ -1,0 +1,51 @@
+"""The policy that tests of policies and questions start from."""
+
+from pathlib import Path
+
+from vault.policy import Policy
+
+EXAMPLE = """\
+[vault]
+database = "sqlite:///health.db"
+kek = "local:health.kek"
+
+[table.person_year]
+key = ["person", "year"]
+[table.person_year.column]
+person = { type = "int" }
+year = { type = "int" }
+site = { type = "int" }
+plan = { type = "str" }
+age = { type = "float" }
+photo = { type = "bytes" }
+email = { type = "str", sealed = true, bind = ["person", "year"], index = { normalise = "casefold" } }
+visits = { type = "int", sealed = true, bind = ["person", "year"] }
+spending = { type = "float", sealed = true, bind = ["person", "year"] }
+
+[dataset.rand]
+table = "person_year"
+unit = "person"
+rows_per_unit = 5
+lifetime_epsilon = "3"
+bounds = { spending = { lower = "0", upper = "2000", step = "0.01" }, visits = { lower = 0, upper = 20 } }
+groups = { site = [1, 2, 3, 4, 5, 6], plan = ["a", "b"] }
+"""
+
+
+def example_policy() -> Policy:
+    return Policy.read(EXAMPLE, Path("/srv/health"))
+
+
+def faults_after(*changes: tuple[str, str]) -> tuple[str, ...]:
+    """The faults of the example once each `before` in it reads `after`."""
+    from vault.policy import PolicyFaultsError
+
+    text = EXAMPLE
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    try:
+        Policy.read(text, Path("/srv/health"))
+    except PolicyFaultsError as error:
+        return error.faults
+    return ()

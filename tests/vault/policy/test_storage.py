@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pytest
+
+from tests.vault.policy.example import EXAMPLE, example_policy, faults_after
+from vault.policy import Policy, PolicyFaultsError
+
+SERVER = "postgresql+psycopg://vault:sesame-31@db:5432/health"
+
+
+def test_sqlite_files_and_key_files_lie_beside_the_policy() -> None:
+    policy = example_policy()
+    assert policy.database_url == "sqlite:////srv/health/health.db"
+    assert policy.vault.kek == "local:/srv/health/health.kek"
+
+
+def test_on_sqlite_keys_and_ledger_are_files_of_their_own() -> None:
+    policy = example_policy()
+    assert policy.keys_url == "sqlite:////srv/health/health.keys.db"
+    assert policy.ledger_url == "sqlite:////srv/health/health.ledger.db"
+
+
+def test_on_a_server_keys_and_ledger_are_in_the_same_database() -> None:
+    policy = Policy.read(EXAMPLE.replace("sqlite:///health.db", SERVER), Path("/srv"))
+    assert policy.database_url == policy.keys_url == policy.ledger_url == SERVER
+
+
+def test_named_places_are_kept() -> None:
+    text = EXAMPLE.replace("[vault]", '[vault]\nkeys = "sqlite:////var/k.db"\nledger = "sqlite:///sub/l.db"')
+    policy = Policy.read(text, Path("/srv"))
+    assert (policy.keys_url, policy.ledger_url) == ("sqlite:////var/k.db", "sqlite:////srv/sub/l.db")
+
+
+def test_an_absolute_path_and_a_key_in_a_kms_are_left_as_they_are() -> None:
+    text = EXAMPLE.replace("sqlite:///", "sqlite:////data/").replace("local:health.kek", "hcvault://h:8200/t/keys/k")
+    policy = Policy.read(text, Path("/srv"))
+    assert policy.database_url == "sqlite:////data/health.db"
+    assert policy.vault.kek == "hcvault://h:8200/t/keys/k"
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///file:x?mode=memory&uri=true"])
+def test_a_database_in_memory_is_refused(url: str) -> None:
+    (fault,) = faults_after(("sqlite:///health.db", url))
+    assert fault.startswith("vault.database: SQLite in memory")
+
+
+def test_one_file_for_two_things_is_refused() -> None:
+    faults = faults_after(("[vault]", '[vault]\nledger = "sqlite:///health.db"'))
+    assert faults == ("vault.database: on SQLite, database, keys and ledger are three files; name three",)
+
+
+def test_what_is_no_url_or_no_key_is_refused() -> None:
+    faults = faults_after(("sqlite:///health.db", "health.db"), ("local:health.kek", "health.kek"))
+    assert [fault.split(":")[0] for fault in faults] == ["vault.database", "vault.kek"]
+
+
+def test_a_database_password_is_in_no_repr_and_no_fault() -> None:
+    policy = Policy.read(EXAMPLE.replace("sqlite:///health.db", SERVER), Path("/srv"))
+    assert "sesame" not in repr(policy)
+    assert "sesame" not in str(policy)
+    for text in (SERVER.replace("5432", "port"), "//" + SERVER):
+        with pytest.raises(PolicyFaultsError) as caught:
+            Policy.read(EXAMPLE.replace("sqlite:///health.db", text), Path("/srv"))
+        assert "sesame" not in str(caught.value)
+        assert caught.value.__context__ is None
