@@ -7,16 +7,13 @@ from typing import Any, Final
 from cryptography.exceptions import InvalidTag
 
 from vault.codec import Codec
-from vault.envelope import BODY_OFFSET, HEADER_BYTES
-from vault.errors import FieldError, NotSealedError
-from vault.opening import Opener, Opening
+from vault.errors import FieldError
+from vault.opening import BODY, HEAD, IV, Opener, Opening, stored_bytes
 
-__all__ = ["open_many", "stored_bytes"]
+__all__ = ["open_many"]
 
 # Ours: how many values go by one look at the keyring.
 CHUNK_VALUES: Final = 4096
-HEAD: Final = HEADER_BYTES
-BODY: Final = BODY_OFFSET
 
 Row = Mapping[str, object]
 
@@ -35,13 +32,6 @@ class _Column:
             return self.codec.decode_many(self.parts)
         except ValueError:
             return None
-
-
-def stored_bytes(stored: object) -> bytes:
-    """What a driver gives for a binary column, as bytes. Raises: NotSealedError for anything else."""
-    if isinstance(stored, bytes | bytearray | memoryview):
-        return bytes(stored)
-    raise NotSealedError(f"a sealed value is bytes, not {type(stored).__name__}: a write went around the vault")
 
 
 def open_many(opening: Opening, sealed: Sequence[object], rows: Sequence[Row] | None) -> list[Any]:
@@ -77,7 +67,7 @@ def _decrypt_chunk(
             continue
         try:
             value = stored if type(stored) is bytes else stored_bytes(stored)
-            head = value[:HEAD]
+            head = value[HEAD]
             if head not in openers:
                 openers[head] = _opener(opening, value, columns)
             found = openers[head]
@@ -86,7 +76,7 @@ def _decrypt_chunk(
                 aad = opener.unbound
                 if opener.context is not None:
                     aad = opener.associated_data(None if rows is None else rows[number])
-                column.parts.append(opener.decrypt(value[HEAD:BODY], value[BODY:], aad))
+                column.parts.append(opener.decrypt(value[IV], value[BODY], aad))
                 column.numbers.append(number)
                 continue
         except (FieldError, InvalidTag, ValueError):
@@ -105,7 +95,7 @@ def _opener(opening: Opening, value: bytes, columns: dict[str, _Column]) -> tupl
 
 def _alone(opening: Opening, stored: object, row: Row | None, number: int) -> Any:
     try:
-        return opening.open(stored_bytes(stored), row)
+        return opening.open_with_care(stored, row)
     except FieldError as error:
         error.row = number
         return error

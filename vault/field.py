@@ -1,11 +1,11 @@
 """Field: seals, opens and indexes the values of one column. The one object that the rest of the vault uses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NoReturn, SupportsIndex
 
 from kms.key_record import Purpose
 from kms.keyring import Keyring
-from vault.bulk_opening import open_many, stored_bytes
+from vault.bulk_opening import open_many
 from vault.codecs import codec_named
 from vault.definition import FieldDefinition
 from vault.errors import FieldError, RowBindingError
@@ -28,19 +28,30 @@ class Field:
     """
 
     __slots__ = (
-        "_codec",
+        "_column",
         "_context",
         "_encode",
         "_indexing",
+        "_open",
         "_opening",
-        "_place",
+        "_seal",
         "_sealing",
+        "_table",
         "definition",
         "keyring",
     )
 
     definition: FieldDefinition
     keyring: Keyring
+    _table: str
+    _column: str
+    _context: Callable[[Row | None], bytes] | None
+    _encode: Callable[[object], bytes]
+    _seal: Callable[[bytes], bytes]
+    _open: Callable[[object, Row | None], Any]
+    _sealing: Sealing
+    _opening: Opening
+    _indexing: Indexing
 
     def __init__(
         self,
@@ -55,19 +66,21 @@ class Field:
         """
         if slots is None:
             slots = _first_slots(definition, keyring)
-        codec = codec_named(definition.codec)
-        for name, value in (
-            ("definition", definition),
-            ("keyring", keyring),
-            ("_codec", codec),
-            ("_encode", codec.encode),
-            ("_context", row_context(definition.bound) if definition.bound else None),
-            ("_sealing", Sealing(definition, keyring)),
-            ("_opening", Opening(definition, generations, keyring)),
-            ("_indexing", Indexing(definition, generations, keyring, slots)),
-            ("_place", (definition.table, definition.column)),
-        ):
-            object.__setattr__(self, name, value)
+        sealing, opening = Sealing(definition, keyring), Opening(definition, generations, keyring)
+        for name, part in {
+            "definition": definition,
+            "keyring": keyring,
+            "_table": definition.table,
+            "_column": definition.column,
+            "_context": row_context(definition.bound) if definition.bound else None,
+            "_encode": codec_named(definition.codec).encode,
+            "_seal": sealing.seal,
+            "_open": opening.open,
+            "_sealing": sealing,
+            "_opening": opening,
+            "_indexing": Indexing(definition, generations, keyring, slots),
+        }.items():
+            object.__setattr__(self, name, part)
 
     def seal(self, value: object, row: Row | None = None) -> bytes | None:
         """The sealed value, different each time.
@@ -78,10 +91,10 @@ class Field:
             return None
         try:
             if self._context is None:
-                return self._sealing.seal(self._encode(value))
+                return self._seal(self._encode(value))
             return self._sealing.seal(self._encode(value), self._context(row))
         except FieldError as error:
-            error.at(*self._place)
+            error.at(self._table, self._column)
             raise
 
     def open(self, sealed: object, row: Row | None = None, *, row_key: object = None) -> Any:
@@ -92,9 +105,9 @@ class Field:
         if sealed is None:
             return None
         try:
-            return self._opening.open(sealed if type(sealed) is bytes else stored_bytes(sealed), row)
+            return self._open(sealed, row)
         except FieldError as error:
-            error.at(*self._place, row_key=row_key)
+            error.at(self._table, self._column, row_key=row_key)
             raise
 
     def terms(self, value: object) -> dict[str, bytes | None]:
@@ -102,7 +115,7 @@ class Field:
         try:
             return self._indexing.terms(value)
         except FieldError as error:
-            error.at(*self._place)
+            error.at(self._table, self._column)
             raise
 
     def seal_many(self, values: Sequence[object], rows: Sequence[Row] | None = None) -> list[bytes | None]:
@@ -113,7 +126,11 @@ class Field:
         values = list(values)
         rows = self._rows(len(values), rows)
         parts, contexts = self._encoded(values, rows)
-        sealed = iter(self._sealing.seal_many(parts, contexts))
+        try:
+            sealed = iter(self._sealing.seal_many(parts, contexts))
+        except FieldError as error:
+            error.at(self._table, self._column)
+            raise
         return [None if value is None else next(sealed) for value in values]
 
     def open_many(
@@ -132,7 +149,7 @@ class Field:
         opened = open_many(self._opening, sealed, self._rows(len(sealed), rows))
         for number, value in enumerate(opened):
             if isinstance(value, FieldError):
-                value.at(*self._place, row=number)
+                value.at(self._table, self._column, row=number)
                 if on_error == "raise":
                     raise value
         return opened
@@ -148,7 +165,7 @@ class Field:
             try:
                 self._indexing.terms(value)
             except FieldError as error:
-                error.at(*self._place, row=number)
+                error.at(self._table, self._column, row=number)
                 raise
         return self._indexing.terms_many(values)
 
@@ -175,17 +192,21 @@ class Field:
             return None
         if rows is None:
             names = ", ".join(bound.name for bound in self.definition.bound)
-            raise RowBindingError(f"is bound to its row by {names}: pass rows= with their values", *self._place)
+            raise RowBindingError(
+                f"is bound to its row by {names}: pass rows= with their values", self._table, self._column
+            )
         rows = list(rows)
         if len(rows) != n:
-            raise RowBindingError(f"needs one row for each of {n} values, got {len(rows)} rows", *self._place)
+            raise RowBindingError(
+                f"needs one row for each of {n} values, got {len(rows)} rows", self._table, self._column
+            )
         return rows
 
     def _encoded(self, values: list[object], rows: list[Row] | None) -> tuple[list[bytes], list[bytes] | None]:
         """Encodings, and row contexts of a row-bound field, of what is not NULL."""
         encode, context = self._encode, self._context
         try:
-            if rows is None:
+            if rows is None or context is None:
                 return [encode(value) for value in values if value is not None], None
             pairs = [(encode(v), context(row)) for v, row in zip(values, rows, strict=True) if v is not None]
             return [part for part, _ in pairs], [bound for _, bound in pairs]
@@ -195,10 +216,10 @@ class Field:
             try:
                 if value is not None:
                     encode(value)
-                    if rows is not None:
+                    if rows is not None and context is not None:
                         context(rows[number])
             except FieldError as error:
-                error.at(*self._place, row=number)
+                error.at(self._table, self._column, row=number)
                 raise
         raise AssertionError("a value was refused once and taken the next time")
 

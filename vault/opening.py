@@ -22,19 +22,36 @@ from vault.errors import (
     CannotOpenError,
     DestroyedKeyError,
     FieldError,
+    NotSealedError,
     UnknownGenerationError,
     UnknownKeyError,
 )
 from vault.row_context import row_context
 
-__all__ = ["Opener", "Opening"]
+__all__ = ["BODY", "HEAD", "IV", "Opener", "Opening", "stored_bytes"]
 
 DATA: Final = Purpose.DATA
-HEAD: Final = HEADER_BYTES
-BODY: Final = BODY_OFFSET
-KEY_IS_GONE: Final = (UnknownKeyIdError, KeyDestroyedError)
+HEAD: Final = slice(0, HEADER_BYTES)
+IV: Final = slice(HEADER_BYTES, BODY_OFFSET)
+BODY: Final = slice(BODY_OFFSET, None)
+NOT_AT_ONCE: Final = (
+    FieldError,  # the row
+    InvalidTag,
+    KeyError,  # a header not met before
+    KeyDestroyedError,
+    TypeError,  # not bytes
+    UnknownKeyIdError,
+    ValueError,  # too short, or not the codec's
+)
 
 Row = Mapping[str, object] | None
+
+
+def stored_bytes(stored: object) -> bytes:
+    """What a driver gives for a binary column, as bytes. Raises: NotSealedError for anything else."""
+    if isinstance(stored, bytes | bytearray | memoryview):
+        return bytes(stored)
+    raise NotSealedError(f"a sealed value is bytes, not {type(stored).__name__}: a write went around the vault")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +92,31 @@ class Opening:
         """A child opens its keyring itself."""
         self._openers: dict[bytes, Opener] = {}
 
-    def open(self, sealed: bytes, row: Row = None) -> Any:
-        """The value. Raises: FieldError of some kind, and what the keyring raises about its own state."""
-        opener = self._openers.get(sealed[:HEAD])
+    def open(self, sealed: Any, row: Row = None) -> Any:
+        """The value that was sealed in these bytes, or in this buffer.
+
+        Raises: FieldError of some kind, and what the keyring raises about its own state.
+        """
         try:
-            if opener is None or self._data_key(DATA, opener.key_id) is not opener.key:
-                opener = None
-        except KEY_IS_GONE:
-            opener = None
-        if opener is None:
-            opener = self.opener(sealed)
-        aad = opener.unbound if opener.context is None else opener.bound + lp(opener.context(row))
+            opener = self._openers[sealed[HEAD]]
+            if self._data_key(DATA, opener.key_id) is opener.key:
+                if opener.context is None:
+                    return opener.decode(opener.decrypt(sealed[IV], sealed[BODY], opener.unbound))
+                return opener.decode(opener.decrypt(sealed[IV], sealed[BODY], opener.associated_data(row)))
+        except NOT_AT_ONCE:
+            pass  # left to the way below, which finds out what it was; what decode's errors hold is not chained to ours
+        return self.open_with_care(sealed, row)
+
+    def open_with_care(self, stored: object, row: Row = None) -> Any:
+        """As open, for bytes whose header was not met before, and for those that do not open."""
+        sealed = stored_bytes(stored)
+        opener = self.opener(sealed)
+        aad = opener.associated_data(row)
         try:
-            return opener.decode(opener.decrypt(sealed[HEAD:BODY], sealed[BODY:], aad))
+            return opener.decode(opener.decrypt(sealed[IV], sealed[BODY], aad))
         except (InvalidTag, ValueError):
-            pass  # what decode's errors hold must not be chained to ours
-        raise self.failure(sealed)
+            pass
+        raise CannotOpenError(*self._place, opener.key_id.hex())
 
     def opener(self, sealed: bytes) -> Opener:
         """The opener for the key and generation that the header names, and no other.
@@ -98,7 +124,7 @@ class Opening:
         Raises: NotSealedError, UnknownKeyError, UnknownGenerationError; KmsError when the keyring cannot tell.
         """
         value = SealedValue.parse(sealed)
-        head = sealed[:HEAD]
+        head = sealed[HEAD]
         held = self._openers.pop(head, None)
         table, column = self._place
         refusal: type[UnknownKeyError]
@@ -116,11 +142,6 @@ class Opening:
             self._openers[head] = opener
             return opener
         raise refusal(table, column, value.key_id.hex())
-
-    def failure(self, sealed: bytes) -> FieldError:
-        """Why bytes with a known header did not open, as far as anyone is told. Raises: NotSealedError."""
-        key_id = SealedValue.parse(sealed).key_id
-        return CannotOpenError(*self._place, key_id.hex())
 
     def _derived(self, head: bytes, key: DataKey, definition: FieldDefinition) -> Opener:
         table, column = self._place

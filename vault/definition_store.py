@@ -1,0 +1,165 @@
+"""Definition store: each field's definitions as its data was written, and the index key each slot keeps.
+
+It lies in the database of the keys. The first registration of a field records it; each later one is compared.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, Table, and_, insert, select
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.schema import CreateTable
+
+from kms.errors import SchemaVersionError
+from kms.key_database import prepare, reading, writing
+from kms.key_record import Purpose
+from kms.keyring import Keyring
+from kms.schema_version import check_schema_version, record_schema_version
+from vault.definition import FieldDefinition
+from vault.definition_tables import field_table, index_slot_table, metadata
+from vault.drift import refuse_drift, refuse_unsafe_step
+from vault.errors import DefinitionChangedError
+from vault.field import Field
+from vault.index_slot import SlotKeys, SlotPin
+
+__all__ = ["Registration", "create_schema", "register"]
+
+COMPONENT: Final = "vault"
+SCHEMA_VERSION: Final = 1
+ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A field as recorded. generations: all its definitions. slots: the pins by index name."""
+
+    definition: FieldDefinition
+    generations: Mapping[int, FieldDefinition]
+    slots: Mapping[str, SlotKeys]
+
+    def field(self, keyring: Keyring) -> Field:
+        """The field object, which opens every recorded generation and writes terms with the pinned keys."""
+        return Field(self.definition, keyring, self.slots, self.generations)
+
+
+def create_schema(engine: Engine) -> None:
+    """Create what is missing; two processes may do so at once. Raises: SchemaVersionError."""
+    prepare(engine)
+    try:
+        _create_schema(engine)
+    except DBAPIError:  # PostgreSQL's IF NOT EXISTS can lose a race; the winner has committed by now
+        _create_schema(engine)
+
+
+def register(engine: Engine, definitions: Iterable[FieldDefinition], keyring: Keyring) -> list[Registration]:
+    """Record each definition, or compare it with what is recorded; in the order given. To be done at start-up.
+
+    engine: the key store's. The tables are created if they are not there.
+    Raises: DefinitionChangedError, SchemaVersionError, KmsError.
+    """
+    prepare(engine)
+    try:
+        with reading(engine) as connection:
+            check_schema_version(connection, COMPONENT, SCHEMA_VERSION)
+    except SchemaVersionError:
+        create_schema(engine)  # raises it again if the version is another
+    return [_register(engine, definition, keyring) for definition in definitions]
+
+
+def _create_schema(engine: Engine) -> None:
+    with writing(engine) as connection:
+        for table in metadata.sorted_tables:
+            connection.execute(CreateTable(table, if_not_exists=True))
+        record_schema_version(connection, COMPONENT, SCHEMA_VERSION)
+
+
+def _register(engine: Engine, definition: FieldDefinition, keyring: Keyring) -> Registration:
+    for _ in range(ATTEMPTS):
+        with reading(engine) as connection:
+            generations = _generations(connection, definition, keyring.id)
+            slots = _slots(connection, definition, keyring.id)
+        recorded = generations.get(definition.generation)
+        if recorded is None:
+            if generations:
+                refuse_unsafe_step(_nearest(generations, definition.generation), definition)
+            generations[definition.generation] = definition
+        else:
+            refuse_drift(recorded, definition)
+        missing = [index.name for index in definition.indexes if index.name not in slots]
+        if recorded is not None and not missing:
+            return Registration(definition, generations, slots)
+        pin = SlotPin(keyring.sealing(Purpose.INDEX).key.key_id, definition.generation)
+        try:
+            with writing(engine) as connection:
+                if recorded is None:
+                    connection.execute(insert(field_table).values(_field_row(definition, keyring.id)))
+                for name in missing:
+                    connection.execute(insert(index_slot_table).values(_slot_row(definition, keyring.id, name, pin)))
+        except IntegrityError:
+            continue  # another process recorded it meanwhile: compare with that
+        return Registration(definition, generations, slots | {name: SlotKeys(pin) for name in missing})
+    raise DefinitionChangedError(
+        definition.table, definition.column, "other processes keep recording it", "start one process first"
+    )
+
+
+def _nearest(generations: Mapping[int, FieldDefinition], generation: int) -> FieldDefinition:
+    """The recorded generation before this one, or else the first."""
+    before = [known for known in generations if known < generation]
+    return generations[max(before) if before else min(generations)]
+
+
+def _of_field(table: Table, definition: FieldDefinition, keyring_id: bytes) -> Any:
+    return and_(
+        table.c.keyring_id == keyring_id,
+        table.c.table_name == definition.table,
+        table.c.column_name == definition.column,
+    )
+
+
+def _generations(connection: Connection, definition: FieldDefinition, keyring_id: bytes) -> dict[int, FieldDefinition]:
+    statement = select(field_table).where(_of_field(field_table, definition, keyring_id))
+    generations = {}
+    for row in connection.execute(statement):
+        recorded = FieldDefinition.from_json(row.definition)
+        place = (recorded.table, recorded.column, recorded.generation, recorded.fingerprint)
+        if place != (definition.table, definition.column, row.generation, row.fingerprint):
+            raise DefinitionChangedError(
+                definition.table,
+                definition.column,
+                f"the recorded generation {row.generation} is not what its fingerprint says",
+                "restore the key store's tables from a backup",
+            )
+        generations[row.generation] = recorded
+    return generations
+
+
+def _slots(connection: Connection, definition: FieldDefinition, keyring_id: bytes) -> dict[str, SlotKeys]:
+    pins: dict[str, dict[str, SlotPin]] = {}
+    for row in connection.execute(select(index_slot_table).where(_of_field(index_slot_table, definition, keyring_id))):
+        pins.setdefault(row.index_name, {})[row.slot] = SlotPin(bytes(row.key_id), row.generation)
+    return {name: SlotKeys(slots.get("a"), slots.get("b")) for name, slots in pins.items()}
+
+
+def _field_row(definition: FieldDefinition, keyring_id: bytes) -> dict[str, object]:
+    return {
+        "keyring_id": keyring_id,
+        "table_name": definition.table,
+        "column_name": definition.column,
+        "generation": definition.generation,
+        "definition": definition.canonical_json(),
+        "fingerprint": definition.fingerprint,
+    }
+
+
+def _slot_row(definition: FieldDefinition, keyring_id: bytes, index: str, pin: SlotPin) -> dict[str, object]:
+    return {
+        "keyring_id": keyring_id,
+        "table_name": definition.table,
+        "column_name": definition.column,
+        "index_name": index,
+        "slot": "a",
+        "key_id": pin.key_id,
+        "generation": pin.generation,
+    }

@@ -1,0 +1,40 @@
+"""Definition tables: where the definitions of fields and the pins of their index slots lie in SQL."""
+
+from typing import Final
+
+from sqlalchemy import Column, Integer, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy.dialects.mysql import VARBINARY
+from sqlalchemy.types import TypeEngine
+
+__all__ = ["field_table", "index_slot_table", "metadata"]
+
+metadata: Final = MetaData()
+
+
+def _id(size: int) -> TypeEngine[bytes]:
+    """Bytes that can stand in a primary key; MySQL indexes no BLOB."""
+    return LargeBinary(size).with_variant(VARBINARY(size), "mysql", "mariadb")
+
+
+field_table: Final = Table(
+    "noisevault_field",
+    metadata,
+    Column("keyring_id", _id(16), primary_key=True),
+    Column("table_name", String(200), primary_key=True),
+    Column("column_name", String(100), primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("definition", Text, nullable=False),  # canonical JSON
+    Column("fingerprint", String(64), nullable=False),  # SHA-256 of it, hexadecimal
+)
+
+index_slot_table: Final = Table(
+    "noisevault_index_slot",
+    metadata,
+    Column("keyring_id", _id(16), primary_key=True),
+    Column("table_name", String(200), primary_key=True),
+    Column("column_name", String(100), primary_key=True),
+    Column("index_name", String(100), primary_key=True),
+    Column("slot", String(1), primary_key=True),  # a or b
+    Column("key_id", _id(4), nullable=False),
+    Column("generation", Integer, nullable=False),
+)

@@ -1,0 +1,53 @@
+"""Drift: how a field's definition differs from the one that its data was written by, and what to do about it."""
+
+from vault.definition import FieldDefinition
+from vault.errors import DefinitionChangedError
+
+__all__ = ["refuse_drift", "refuse_unsafe_step"]
+
+GO_BACK = "declare it as recorded"
+
+
+def refuse_drift(recorded: FieldDefinition, declared: FieldDefinition) -> None:
+    """Compare two definitions of one generation. Raises: DefinitionChangedError."""
+    if recorded == declared:
+        return
+    remedies = [GO_BACK]
+    if recorded.codec != declared.codec or recorded.bound != declared.bound:
+        remedies.append(f"declare generation={recorded.generation + 1} and run `noisevault reencrypt`")
+    if recorded.indexes != declared.indexes:
+        remedies.append("run `noisevault reindex`")
+    raise DefinitionChangedError(
+        declared.table, declared.column, "; ".join(_differences(recorded, declared)), ", or ".join(remedies)
+    )
+
+
+def refuse_unsafe_step(before: FieldDefinition, declared: FieldDefinition) -> None:
+    """Check a new generation against the one before: values move by re-encryption, terms only by re-indexing.
+
+    Raises: DefinitionChangedError for a step that would leave terms behind that no look-up finds.
+    """
+    if before.indexes != declared.indexes or (declared.indexes and before.codec != declared.codec):
+        raise DefinitionChangedError(
+            declared.table,
+            declared.column,
+            "; ".join(_differences(before, declared)),
+            f"{GO_BACK}, or run `noisevault reindex`",
+        )
+
+
+def _differences(recorded: FieldDefinition, declared: FieldDefinition) -> list[str]:
+    pairs = (
+        ("codec", recorded.codec, declared.codec),
+        ("bound columns", _bound(recorded), _bound(declared)),
+        ("indexes", _indexes(recorded), _indexes(declared)),
+    )
+    return [f"{what} recorded {was}, declared {now}" for what, was, now in pairs if was != now]
+
+
+def _bound(definition: FieldDefinition) -> str:
+    return ", ".join(f"{bound.name} as {bound.codec_id}" for bound in definition.bound) or "none"
+
+
+def _indexes(definition: FieldDefinition) -> str:
+    return ", ".join(f"{i.name} ({i.normaliser.id}, {i.bits} bits)" for i in definition.indexes) or "none"
