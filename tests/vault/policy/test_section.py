@@ -10,7 +10,7 @@ class Sized(Section):
 
 def test_a_section_does_not_change() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        Sized(size=1).size = 2  # type: ignore[misc]
+        Sized(size=1).size = 2
 
 
 @pytest.mark.parametrize("given", [{"size": True}, {"size": "1"}, {"size": 1.0}, {"size": 1, "sizes": 2}, {}])

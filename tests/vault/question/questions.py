@@ -21,7 +21,7 @@ comparisons = st.one_of(
     st.builds(lambda c, v: Comparison(c, "in", tuple(v)), names, st.lists(texts, min_size=1, max_size=4)),
 )
 questions = st.builds(
-    lambda head, where, by: Question(*head, tuple(where), tuple(by)),
+    lambda head, where, by: Question(head[0], head[1], tuple(where), tuple(by)),
     st.one_of(st.just(("count", None)), st.tuples(st.sampled_from(["sum", "mean"]), names)),
     st.lists(comparisons, max_size=4),
     st.lists(names, max_size=3),

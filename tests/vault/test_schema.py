@@ -1,0 +1,63 @@
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, insert, inspect, select
+
+from tests.vault.policy.example import EXAMPLE, example_policy
+from vault.errors import SealedColumnError
+from vault.mapping.definitions import definition_of, sealed_columns
+from vault.policy import Policy
+from vault.schema import tables
+
+TABLE = tables(example_policy()).tables["person_year"]
+
+
+def test_columns_stand_in_the_policys_order_with_a_key_that_the_database_does_not_make_up() -> None:
+    declared = list(example_policy().table["person_year"].column)
+    assert [column.name for column in TABLE.columns if column.name in declared] == declared
+    assert [column.name for column in TABLE.primary_key] == ["person", "year"]
+    assert TABLE.autoincrement_column is None
+
+
+def test_only_key_columns_and_those_that_say_so_are_not_null() -> None:
+    text = EXAMPLE.replace('site = { type = "int" }', 'site = { type = "int", nullable = false }')
+    table = tables(Policy.read(text, Path("/srv"))).tables["person_year"]
+    names = example_policy().table["person_year"].column
+    assert [name for name in names if not table.c[name].nullable] == ["person", "year", "site"]
+
+
+def test_sealed_columns_carry_codec_binding_and_index() -> None:
+    definitions = {column.name: definition_of(column) for column in sealed_columns(TABLE)}
+    assert {name: one.codec for name, one in definitions.items()} == {
+        "email": "str/1",
+        "visits": "int64/1",
+        "spending": "float64/1",
+    }
+    assert [(b.name, b.codec_id) for b in definitions["email"].bound] == [("person", "int64/1"), ("year", "int64/1")]
+    assert [index.normaliser.id for index in definitions["email"].indexes] == ["casefold/1"]
+    assert definitions["spending"].indexes == ()
+
+
+@pytest.mark.parametrize("normaliser", ["exact", "trimmed", "digits", "casefold"])
+def test_every_normaliser_that_a_policy_can_name_exists(normaliser: str) -> None:
+    policy = Policy.read(EXAMPLE.replace('"casefold"', f'"{normaliser}"'), Path("/srv"))
+    assert definition_of(tables(policy).tables["person_year"].c.email).indexes[0].normaliser.id == f"{normaliser}/1"
+
+
+def test_each_call_gives_tables_of_its_own() -> None:
+    policy = example_policy()
+    assert tables(policy) is not tables(policy)
+
+
+def test_the_tables_can_be_made_and_refuse_a_value_while_no_keys_are_attached(database_url: str) -> None:
+    engine = create_engine(database_url, hide_parameters=True)
+    try:
+        TABLE.metadata.create_all(engine)
+        there = {column["name"] for column in inspect(engine).get_columns("person_year")}
+        assert there == {column.name for column in TABLE.columns}
+        with engine.begin() as connection, pytest.raises(SealedColumnError):
+            connection.execute(insert(TABLE).values(person=1, year=1, email="sesame-31"))
+        with engine.begin() as connection:
+            assert connection.execute(select(TABLE.c.person)).all() == []
+    finally:
+        engine.dispose()

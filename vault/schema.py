@@ -1,0 +1,47 @@
+"""Schema: the SQLAlchemy tables that a policy describes, sealed columns as such."""
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Double, LargeBinary, MetaData, Table, Text
+from sqlalchemy.types import TypeEngine
+
+from vault.mapping.sealed_type import Sealed
+from vault.normalise import normaliser_named
+from vault.policy import ColumnPolicy, ColumnType, Policy, TablePolicy
+from vault.term import BlindIndex
+
+
+def tables(policy: Policy) -> MetaData:
+    """One Table for each table of the policy, in a MetaData of their own; columns in the policy's order.
+
+    Integers have 64 bits and floats are binary64; the database makes up no key.
+    """
+    metadata = MetaData()
+    for name, table in policy.table.items():
+        Table(name, metadata, *(_column(column, table) for column in table.column))
+    return metadata
+
+
+def _column(name: str, table: TablePolicy) -> Column[Any]:
+    declared = table.column[name]
+    kind = _sealed(declared) if declared.sealed else _plain(declared.type)
+    return Column(name, kind, primary_key=name in table.key, autoincrement=False, nullable=table.nullable(name))
+
+
+def _sealed(declared: ColumnPolicy) -> Sealed[Any]:
+    """The first version of each normaliser is meant; a policy that wants another will have to say so."""
+    index = declared.index
+    terms = () if index is None else (BlindIndex(normaliser_named(f"{index.normalise}/1")),)
+    return Sealed(_plain(declared.type), index=terms, bind=declared.bind)
+
+
+def _plain(kind: ColumnType) -> TypeEngine[Any]:
+    match kind:
+        case "int":
+            return BigInteger()
+        case "float":
+            return Double()
+        case "str":
+            return Text()
+        case "bytes":
+            return LargeBinary()
