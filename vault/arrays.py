@@ -28,7 +28,9 @@ def fits(value: object, kind: ColumnType) -> bool:
 
 def numbers(values: Sequence[Any], kind: ColumnType) -> NDArray[np.int64] | NDArray[np.float64]:
     """Values that fit an int or a float column."""
-    return np.array(values, dtype=np.int64 if kind == "int" else np.float64)
+    if kind == "int":
+        return np.array(values, dtype=np.int64)
+    return np.array(values, dtype=np.float64)
 
 
 def units(values: Sequence[Any], kind: ColumnType) -> NDArray[np.int64] | NDArray[np.bytes_]:

@@ -11,7 +11,10 @@ import numpy as np
 from sqlalchemy import Engine, create_engine
 
 import dp
+from dp.ask import ask
 from dp.ledger import Ledger
+from dp.request import Request
+from dp.tie_break import row_ties
 from kms import Keyring
 from vault.arrays import fits, key_bytes, numbers, units
 from vault.ledger_keys import LedgerAuditMacs, LedgerSealer, question_mac, tie_break_salt
@@ -43,7 +46,9 @@ def declare_budgets(ledger: Ledger, policy: Policy) -> None:
         ledger.declare(name, dataset.lifetime_nano)
 
 
-def answer(project: Project, ledger: Ledger, dataset: str, question: Question, nano_epsilon: int, who: str) -> dp.Answer:
+def answer(
+    project: Project, ledger: Ledger, dataset: str, question: Question, *, nano_epsilon: int, who: str
+) -> dp.Answer:
     """The noisy answer to one question, paid for by `nano_epsilon` of the dataset's budget; a repeat is free.
 
     Raises: QuestionError and dp.ParameterError before anything is charged; dp.BudgetExhaustedError; DpError.
@@ -53,13 +58,13 @@ def answer(project: Project, ledger: Ledger, dataset: str, question: Question, n
     rules = policy[dataset]
     labels = rules.group_labels(question.by)
     asked = dp_question(project.policy, dataset, question, len(labels))
-    request = dp.Request(
+    request = Request(
         dataset=dataset,
         epoch=ledger.status(dataset).epoch,
         principal=who,
         question_text=question.canonical(),
         nano_epsilon=nano_epsilon,
-        parameters=repr(asked),
+        parameters=f"table {rules.table} unit {rules.unit}",
         group_labels=tuple(", ".join(map(repr, label)) for label in labels),
         shared=True,
     )
@@ -72,7 +77,7 @@ def answer(project: Project, ledger: Ledger, dataset: str, question: Question, n
         live,
     )
     salt = tie_break_salt(project.opened.keyring, dataset)
-    return dp.ask(ledger, request, asked, lambda: chunks(scan, project.policy, rules, question, salt), salt=salt)
+    return ask(ledger, request, asked, lambda: chunks(scan, project.policy, rules, question, salt), salt=salt)
 
 
 def dp_question(policy: Policy, dataset: str, question: Question, n_groups: int) -> dp.Question:
@@ -103,6 +108,6 @@ def chunks(scan: Scan, policy: Policy, rules: DatasetPolicy, question: Question,
         yield dp.Chunk(
             unit=units(of[rules.unit], kinds[rules.unit]),
             group=np.array([places.get(group, -1) for group in groups], dtype=np.int32),
-            tie=dp.row_ties(salt, key_bytes(batch.keys[at] for at in kept)),
+            tie=row_ties(salt, key_bytes(batch.keys[at] for at in kept)),
             value=None if question.column is None else numbers(of[question.column], kinds[question.column]),
         )

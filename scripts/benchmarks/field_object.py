@@ -1,22 +1,51 @@
-"""Seal and open one value through the public field object, against AES-256-GCM with a reused object, and a peer."""
+"""Seal and open 32-byte values through the public field object, against a bare AES-256-GCM object and a peer."""
 
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy_utils.types.encrypted.encrypted_type import AesGcmEngine
 
+from kms import Keyring, KeyStore, open_key_database, open_provider
+from kms.providers.local import create_key_file
 from scripts.benchmarks.comparison import Comparison
-from vault import BlindIndex, FieldDefinition, OpenedVault
-from vault.codecs import STR
+from vault.definition import FieldDefinition
+from vault.field import Field
+from vault.row_context import BoundColumn
 
-VALUES = [secrets.token_hex(16) for _ in range(2000)]  # 32 bytes each
+VALUES = [secrets.token_hex(16) for _ in range(2000)]
+PLAIN = [value.encode() for value in VALUES]
+ROW = {"id": 7}
 
 
-def each(function: Callable[[str], object], values: list[str] = VALUES) -> Callable[[], object]:
+def comparisons() -> Iterator[Comparison]:
+    with tempfile.TemporaryDirectory() as folder:
+        keyring = make_keyring(Path(folder))
+        field = Field(FieldDefinition(table="patient", column="note", codec="str/1"), keyring)
+        bound_by = (BoundColumn("id", "int64/1"),)
+        bound = Field(FieldDefinition(table="patient", column="bound", codec="str/1", bound=bound_by), keyring)
+        yield sealing(field, bound)
+        yield opening(field, bound)
+
+
+def make_keyring(folder: Path) -> Keyring:
+    create_key_file(folder / "kek")
+    store = KeyStore(open_key_database(f"sqlite:///{folder / 'keys.db'}"))
+    store.create_schema()
+    return Keyring.create(store, open_provider(f"local:{folder / 'kek'}"), "bench")
+
+
+def peer_engine() -> AesGcmEngine:
+    engine = AesGcmEngine()
+    engine._update_key("a key for the benchmark")
+    return engine
+
+
+def each(function: Callable[[Any], object], values: Sequence[object]) -> Callable[[], None]:
     def call() -> None:
         for value in values:
             function(value)
@@ -24,6 +53,47 @@ def each(function: Callable[[str], object], values: list[str] = VALUES) -> Calla
     return call
 
 
-def comparisons() -> Iterator[Comparison]:
-    with tempfile.TemporaryDirectory() as folder:
-        yield from _comparisons(_field(Path(folder)))
+def sealing(field: Field, bound: Field) -> Comparison:
+    cipher, peer = AESGCM(os.urandom(32)), peer_engine()
+
+    def floor() -> None:
+        for value in PLAIN:
+            nonce = os.urandom(12)
+            nonce + cipher.encrypt(nonce, value, None)
+
+    def row_bound() -> None:
+        for value in VALUES:
+            bound.seal(value, ROW)
+
+    variants: dict[str, Callable[[], object]] = {
+        "floor: urandom + AESGCM.encrypt": floor,
+        "Field.seal": each(field.seal, VALUES),
+        "Field.seal, row-bound": row_bound,
+        "Field.seal_many": lambda: field.seal_many(VALUES),
+        "sqlalchemy-utils AesGcmEngine": each(peer.encrypt, VALUES),
+    }
+    return Comparison("seal one 32-byte value", variants, operations=len(VALUES))
+
+
+def opening(field: Field, bound: Field) -> Comparison:
+    cipher, peer = AESGCM(os.urandom(32)), peer_engine()
+    nonce = os.urandom(12)
+    stored = [nonce + cipher.encrypt(nonce, value, None) for value in PLAIN]
+    sealed, sealed_bound = field.seal_many(VALUES), bound.seal_many(VALUES, [ROW] * len(VALUES))
+
+    def floor() -> None:
+        for value in stored:
+            cipher.decrypt(value[:12], value[12:], None)
+
+    def row_bound() -> None:
+        for value in sealed_bound:
+            bound.open(value, ROW)
+
+    variants: dict[str, Callable[[], object]] = {
+        "floor: AESGCM.decrypt": floor,
+        "Field.open": each(field.open, sealed),
+        "Field.open, row-bound": row_bound,
+        "Field.open_many": lambda: field.open_many(sealed),
+        "sqlalchemy-utils AesGcmEngine": each(peer.decrypt, [peer.encrypt(value) for value in VALUES]),
+    }
+    return Comparison("open one 32-byte value", variants, operations=len(VALUES))

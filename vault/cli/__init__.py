@@ -1,4 +1,4 @@
-"""The command `noisevault`: what an operator and a trusted analyst type. It reads the environment; nothing below does."""
+"""The command `noisevault`: what operators and trusted analysts type. It reads the environment; nothing below does."""
 
 from vault.cli.app import main
 

@@ -32,7 +32,9 @@ def ask(
     name = dataset or only_dataset(project.policy)
     ledger = open_ledger(project.policy, project.opened.keyring)
     for question in asked:
-        released = answer(project, ledger, name, question, nano_epsilon, who or getpass.getuser())
+        released = answer(
+            project, ledger, name, question, nano_epsilon=nano_epsilon, who=who or getpass.getuser()
+        )
         labels = project.policy.dataset[name].group_labels(question.by)
         if as_json:
             typer.echo(json.dumps(in_json(question, released, labels)))
@@ -50,7 +52,7 @@ def budget(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> None:
         status = ledger.status(name)
         if as_json:
             amounts = {"lifetime": status.lifetime, "spent": status.spent, "remaining": status.remaining}
-            typer.echo(json.dumps({"dataset": name} | {key: dp.show_epsilon(nano) for key, nano in amounts.items()}))
+            typer.echo(json.dumps({"dataset": name} | {key: dp.show(nano) for key, nano in amounts.items()}))
         else:
             Console().print(in_one_line(name, status), highlight=False)
 
@@ -62,7 +64,7 @@ def only_dataset(policy: Policy) -> str:
 
 
 def in_one_line(name: str, status: Any) -> str:
-    spent, cap, left = (dp.show_epsilon(nano) for nano in (status.spent, status.lifetime, status.remaining))
+    spent, cap, left = (dp.show(nano) for nano in (status.spent, status.lifetime, status.remaining))
     return f"dataset {name}: epsilon {spent} of {cap} spent by all askers together, {left} left, for ever"
 
 
@@ -78,7 +80,7 @@ def in_a_table(question: Question, released: dp.Answer, labels: tuple[tuple[Any,
         question.aggregate,
         f"interval ({released.interval_label})",
         title=f"{question.canonical()}",
-        caption=f"epsilon {dp.show_epsilon(released.nano_epsilon)}; {released.mechanism}, scale {scales}; "
+        caption=f"epsilon {dp.show(released.nano_epsilon)}; {released.mechanism}, scale {scales}; "
         f"at most {released.caps.rows} rows a group, {released.caps.groups} groups a person",
     )
     for group in released.groups:
@@ -91,13 +93,11 @@ def in_json(question: Question, released: dp.Answer, labels: tuple[tuple[Any, ..
     """Every number as a float; the exact one stands beside it as a fraction."""
     return {
         "question": question.canonical(),
-        "epsilon": dp.show_epsilon(released.nano_epsilon),
+        "epsilon": dp.show(released.nano_epsilon),
         "delta": "0",
         "mechanism": released.mechanism,
         "interval_label": released.interval_label,
-        "noise": [
-            {"part": n.part, "scale": str(n.scale), "epsilon": dp.show_epsilon(n.nano_epsilon)} for n in released.noise
-        ],
+        "noise": [{"part": n.part, "scale": str(n.scale), "epsilon": dp.show(n.nano_epsilon)} for n in released.noise],
         "caps": {"rows_per_unit": released.caps.rows, "groups_per_unit": released.caps.groups},
         "groups": [
             {

@@ -12,6 +12,7 @@ from rich.rule import Rule
 from rich.table import Table as Grid
 
 import dp
+from dp.errors import BudgetExhaustedError
 from dp.ledger import Ledger
 from vault.bridge import answer, open_ledger
 from vault.cli import asking, initialising, keys, looking, reencrypting
@@ -44,9 +45,7 @@ def demo(
 
     step("noisevault import people.csv   (real records; names, e-mails and identity numbers are made up)")
     write_csv(place / "people.csv")
-    rows = load(
-        project.engine, project.table(TABLE), read_rows(place / "people.csv", project.policy.table[TABLE])
-    )
+    rows = load(project.engine, project.table(TABLE), read_rows(place / "people.csv", project.policy.table[TABLE]))
     console.print(f"{rows} rows sealed and stored in {TABLE}")
 
     step("noisevault show --raw --limit 1   (what a thief of the disk sees)")
@@ -59,7 +58,7 @@ def demo(
     ledger = open_ledger(project.policy, project.opened.keyring)
     ask_beside_exact(project, ledger)
     repeat_and_exhaust(project, ledger)
-    say_where(place, project)
+    say_where(place)
 
 
 def step(title: str) -> None:
@@ -85,7 +84,9 @@ def ask_beside_exact(project: Project, ledger: Ledger) -> None:
     exact = by_site(records(), "medical_spending", float(bounds.lower), float(bounds.upper))
     for text in ("count(*) by site", "sum(medical_spending) by site", "mean(medical_spending) by site"):
         released = ask(project, ledger, text)
-        grid = Grid("site", "noisy answer", f"interval ({released.interval_label})", "exact, clamped", "exact", title=text)
+        grid = Grid(
+            "site", "noisy answer", f"interval ({released.interval_label})", "exact, clamped", "exact", title=text
+        )
         for group, (site, figures) in zip(released.groups, exact.items(), strict=True):
             low, high = (asking.number(bound) for bound in group.interval)
             clamped, plain = exact_figures(text, figures)
@@ -102,7 +103,7 @@ def exact_figures(text: str, exact: Exact) -> tuple[str, str]:
 
 
 def ask(project: Project, ledger: Ledger, text: str, epsilon: str = "0.5") -> dp.Answer:
-    return answer(project, ledger, DATASET, parse(text), dp.parse_epsilon(epsilon), "demo")
+    return answer(project, ledger, DATASET, parse(text), nano_epsilon=dp.parse_epsilon(epsilon), who="demo")
 
 
 def repeat_and_exhaust(project: Project, ledger: Ledger) -> None:
@@ -114,13 +115,13 @@ def repeat_and_exhaust(project: Project, ledger: Ledger) -> None:
         for age in range(20, 80, 10):
             ask(project, ledger, f"count(*) where age >= {age}")
             console.print(f"count(*) where age >= {age}: answered")
-    except dp.BudgetExhaustedError as refusal:
+    except BudgetExhaustedError as refusal:
         console.print(f"refused: {refusal}")
     again = ask(project, ledger, "count(*) by site")
     console.print(f"the answer that was paid for is still given: {again == first}")
 
 
-def say_where(place: Path, project: Project) -> None:
+def say_where(place: Path) -> None:
     step(f"the files, in {place}")
     said = {
         "noisevault.toml": "the policy",

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from kms.providers.local import create_key_file
-from vault.bridge import open_ledger
+from vault.bridge import declare_budgets, open_ledger
 from vault.cli.options import POLICY, PolicyOption, load_policy, provider_settings
 from vault.errors import PolicyError
 from vault.project import Project
@@ -25,14 +25,19 @@ def init(
         console.print(f"wrote {policy}; edit it, then type: noisevault init")
         return
     rules = load_policy(policy)
-    key_file = rules.key_file
+    key_file = local_key_file(rules.vault.kek)
     if key_file is not None and not key_file.exists():
         create_key_file(key_file)
         console.print(f"key-encryption key: {key_file} (mode 0600); keep a copy elsewhere, without it nothing opens")
     project = Project.create(rules, provider_settings())
-    open_ledger(rules, project.opened).declare_all()
+    declare_budgets(open_ledger(rules, project.opened.keyring), rules)
     console.print(f"keyring {rules.vault.keyring}: active data key {project.active_data_key_id}")
     console.print(f"tables: {', '.join(project.tables)}; datasets: {', '.join(rules.dataset) or 'none'}")
+
+
+def local_key_file(kek: str) -> Path | None:
+    """The file of a local key-encryption key; None for a key service."""
+    return Path(kek.removeprefix("local:")) if kek.startswith("local:") else None
 
 
 def write_example(path: Path) -> None:

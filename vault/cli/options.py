@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kms import ProviderSettings
+from kms import ProviderSettings, SecretText
 from vault.policy import Policy
 from vault.project import Project, policy_beside
 
@@ -17,8 +17,9 @@ POLICY = Path("noisevault.toml")
 
 def provider_settings() -> ProviderSettings:
     """What the key service needs, from the variables that Vault and OpenBao users already have."""
+    token = os.environ.get("VAULT_TOKEN") or os.environ.get("BAO_TOKEN")
     return ProviderSettings(
-        token=os.environ.get("VAULT_TOKEN") or os.environ.get("BAO_TOKEN"),
+        token=SecretText(token) if token else None,
         namespace=os.environ.get("VAULT_NAMESPACE") or os.environ.get("BAO_NAMESPACE"),
         ca_file=os.environ.get("VAULT_CACERT") or os.environ.get("BAO_CACERT"),
         allow_plain_http_to_loopback=os.environ.get("NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK") == "1",

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sqlalchemy import Table
 
 from vault.cli.options import POLICY, PolicyOption, open_project
-from vault.jobs.reencrypt import ROWS_A_BATCH, Report, reencrypt
+from vault.jobs.reencrypt import ROWS_A_BATCH, Reencryption, Report
 from vault.jobs.reencrypt import Progress as Step
 from vault.project import Project
 
@@ -46,7 +46,7 @@ def reencrypt_with_progress(project: Project, table: Table, console: Console, ro
         def show(step: Step) -> None:
             bar.update(task, completed=step.seen, total=step.total)
 
-        return reencrypt(project.engine, table, project.fields(table), rows_a_batch=rows_a_batch, progress=show)
+        return Reencryption(project.engine, table, project.fields(table), rows_a_batch).run(show)
 
 
 def in_one_line(report: Report, key_id: str) -> str:

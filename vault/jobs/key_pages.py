@@ -7,7 +7,7 @@ shift the others nor make one be seen twice.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Row, Select, Table, and_, or_, select
+from sqlalchemy import ColumnElement, Engine, RowMapping, Select, Table, and_, or_, select
 
 
 def after_key(table: Table, last: Sequence[Any]) -> ColumnElement[bool]:
@@ -21,21 +21,22 @@ def after_key(table: Table, last: Sequence[Any]) -> ColumnElement[bool]:
 
 
 def page_statement(table: Table, columns: Sequence[str], last: Sequence[Any] | None, rows: int) -> Select[Any]:
-    """The next page: the primary key first, then `columns`, at most `rows` rows, in key order."""
+    """The next page: the primary key and `columns`, at most `rows` rows, in key order."""
     keys = list(table.primary_key.columns)
-    statement = select(*keys, *(table.c[name] for name in columns)).order_by(*keys).limit(rows)
+    others = [table.c[name] for name in columns if name not in table.primary_key.columns]
+    statement = select(*keys, *others).order_by(*keys).limit(rows)
     return statement if last is None else statement.where(after_key(table, last))
 
 
-def pages(engine: Engine, table: Table, columns: Sequence[str], rows: int) -> Iterator[Sequence[Row[Any]]]:
-    """Every row of the table, in pages; each page is read in a transaction of its own."""
+def pages(engine: Engine, table: Table, columns: Sequence[str], rows: int) -> Iterator[Sequence[RowMapping]]:
+    """Every row of the table, in pages; each page is read in a transaction of its own, ended before it is given."""
+    keys = [column.name for column in table.primary_key.columns]
     last: Sequence[Any] | None = None
-    width = len(table.primary_key.columns)
     while True:
         with engine.connect() as connection:
-            page = connection.execute(page_statement(table, columns, last, rows)).all()
+            page = connection.execute(page_statement(table, columns, last, rows)).mappings().all()
         if page:
             yield page
         if len(page) < rows:
             return
-        last = page[-1][:width]
+        last = [page[-1][key] for key in keys]
