@@ -1,0 +1,58 @@
+"""The vault: sealed fields in SQLAlchemy, looked up by blind index, opened only where the keys are."""
+
+from vault.attach import attach
+from vault.definition import FieldDefinition
+from vault.errors import (
+    CannotOpenError,
+    DefinitionChangedError,
+    DefinitionError,
+    DestroyedKeyError,
+    FieldError,
+    ImportRefusedError,
+    InvalidValueError,
+    JobIncompleteError,
+    NotSealedError,
+    PolicyError,
+    RowBindingError,
+    SealedColumnError,
+    UnknownGenerationError,
+    UnknownKeyError,
+    VaultError,
+)
+from vault.field import Field
+from vault.mapping import Sealed, definition_of, sealed_columns, term_columns
+from vault.normalise import casefold, digits, exact, trimmed
+from vault.opened import OpenedVault, open_vault
+from vault.term import BlindIndex
+
+__all__ = [
+    "BlindIndex",
+    "CannotOpenError",
+    "DefinitionChangedError",
+    "DefinitionError",
+    "DestroyedKeyError",
+    "Field",
+    "FieldDefinition",
+    "FieldError",
+    "ImportRefusedError",
+    "InvalidValueError",
+    "JobIncompleteError",
+    "NotSealedError",
+    "OpenedVault",
+    "PolicyError",
+    "RowBindingError",
+    "Sealed",
+    "SealedColumnError",
+    "UnknownGenerationError",
+    "UnknownKeyError",
+    "VaultError",
+    "attach",
+    "casefold",
+    "definition_of",
+    "digits",
+    "exact",
+    "open_vault",
+    "sealed_columns",
+    "term_columns",
+    "trimmed",
+]

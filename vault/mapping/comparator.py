@@ -1,0 +1,136 @@
+"""Comparator: what may be asked of a sealed column. Equality goes through an index's terms; the rest is refused."""
+
+# ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy.sql import operators
+from sqlalchemy.sql.elements import BindParameter, ClauseElement, ColumnElement, Null, TypeCoerce
+from sqlalchemy.sql.operators import OperatorType
+from sqlalchemy.types import TypeEngine
+
+from vault.errors import SealedColumnError
+from vault.mapping.asked import Asked
+from vault.mapping.beside import beside
+from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.term_type import AskedTerm
+
+__all__ = ["SealedComparator"]
+
+_WORDS = {
+    operators.lt: "<", operators.le: "<=", operators.gt: ">", operators.ge: ">=", operators.add: "+",
+    operators.between_op: "BETWEEN", operators.asc_op: "ORDER BY", operators.desc_op: "ORDER BY",
+    operators.nulls_first_op: "ORDER BY", operators.nulls_last_op: "ORDER BY", operators.distinct_op: "DISTINCT",
+}  # fmt: skip
+_EQUALITY = {operators.eq: operators.is_, operators.ne: operators.is_not}
+_MEMBERSHIP = (operators.in_op, operators.not_in_op)
+
+
+class SealedComparator(TypeEngine.Comparator[Any]):
+    """`==`, `!=`, `in_`, `not_in` by term, `is_(None)`, `is_not(None)` by the column itself."""
+
+    __slots__ = ()
+
+    def operate(self, op: OperatorType, *other: Any, **kwargs: Any) -> "ColumnElement[Any]":
+        """Raises: SealedColumnError, which names what to do instead."""
+        if op in _EQUALITY:
+            return self._equal(op, other[0])
+        if op in _MEMBERSHIP:
+            return self._member(op, other[0])
+        if op in (operators.is_, operators.is_not) and (other[0] is None or isinstance(other[0], Null)):
+            return super().operate(op, *other, **kwargs)
+        raise SealedColumnError(self._refusal(op))
+
+    def reverse_operate(self, op: OperatorType, other: Any, **kwargs: Any) -> "ColumnElement[Any]":  # noqa: ARG002
+        """Raises: SealedColumnError, always."""
+        raise SealedColumnError(self._refusal(op))
+
+    def _equal(self, op: OperatorType, other: Any) -> "ColumnElement[Any]":
+        other = _clause(other)
+        if other is None or isinstance(other, Null):
+            return super().operate(_EQUALITY[op], other)
+        if isinstance(other, ColumnElement) and not isinstance(other, BindParameter):
+            # SQLAlchemy's own dictionaries compare columns, so this cannot raise; the guard refuses to send it.
+            return self._equal_columns(op, other) or super().operate(op, other)
+        term, kind = self._term(none_matches_nothing=False)
+        if isinstance(other, BindParameter):
+            return term.operate(op, TypeCoerce(other, kind))
+        return term.operate(op, BindParameter(None, Asked(other), type_=kind, unique=True))
+
+    def _equal_columns(self, op: OperatorType, other: "ColumnElement[Any]") -> "ColumnElement[Any] | None":
+        """Two occurrences of one field, as in a self-join: term against term."""
+        theirs = getattr(other.type, "owner", None)
+        if theirs is None or theirs is not self._owner:
+            return None
+        mine: SealedColumn = theirs
+        if mine.asked_index is None:
+            return None
+        wanted = mine.term_column(mine.asked_index, "a")
+        left, right = beside(self.expr, wanted), beside(other, wanted)
+        return (
+            None if left is None or right is None else _as_entity(left, self.expr).operate(op, _as_entity(right, other))
+        )
+
+    def _member(self, op: OperatorType, other: Any) -> "ColumnElement[Any]":
+        other = _clause(other)
+        term, kind = self._term(none_matches_nothing=op is operators.in_op)
+        if isinstance(other, BindParameter):
+            many: Any = other._clone(maintain_key=True)
+            many.expanding, many.expand_op, many.type = True, op, kind
+            return term.operate(op, many)
+        if isinstance(other, ClauseElement | str | bytes) or not isinstance(other, Iterable):
+            raise SealedColumnError(f"{self._label}: in_() takes a list of values; read a subquery's values first")
+        members = list(other)
+        if any(isinstance(member, ClauseElement) or hasattr(member, "__clause_element__") for member in members):
+            raise SealedColumnError(f"{self._label}: in_() takes a list of plain values, not SQL expressions")
+        asked = [Asked(member) for member in members if member is not None]
+        return term.operate(op, BindParameter(None, asked, type_=kind, unique=True, expanding=True))
+
+    @property
+    def _owner(self) -> SealedColumn | None:
+        owner: SealedColumn | None = self.type.owner  # type: ignore[attr-defined]
+        return owner
+
+    @property
+    def _label(self) -> str:
+        owner = self._owner
+        return "a sealed expression" if owner is None else owner.label
+
+    def _term(self, *, none_matches_nothing: bool) -> "tuple[ColumnElement[Any], AskedTerm]":
+        owner = self._owner
+        if owner is None:
+            raise SealedColumnError("a sealed type outside a table's column cannot be asked: compare the column itself")
+        index = owner.asked_index
+        if index is None:
+            what = "has only a truncated index" if owner.type.index else "has no index"
+            raise SealedColumnError(
+                f"{owner.label} {what}: declare Sealed(..., index=BlindIndex()) to ask by == or in_()"
+            )
+        term = beside(self.expr, owner.term_column(index, "a"))
+        if term is None:
+            name = owner.term_column(index, "a").name
+            raise SealedColumnError(
+                f"{owner.label} is read here without its terms: select {name} too, or ask inside the subquery"
+            )
+        return _as_entity(term, self.expr), owner.asked_type(none_matches_nothing)
+
+    def _refusal(self, op: OperatorType) -> str:
+        word = _WORDS.get(op) or str(getattr(op, "__name__", op)).removesuffix("_op").upper()
+        if word == "ORDER BY":
+            return f"{self._label} is sealed and has no order: sort in Python after reading, or by a plain column"
+        if word == "DISTINCT":
+            return f"{self._label} is sealed, no two values are alike: use its term column instead"
+        remedy = "ask by ==, in_() or is_(None), or filter in Python after reading"
+        return f"{self._label} is sealed, {word} cannot work on it: {remedy}"
+
+
+def _clause(other: Any) -> Any:
+    return other.__clause_element__() if hasattr(other, "__clause_element__") else other
+
+
+def _as_entity(term: "ColumnElement[Any]", expression: "ColumnElement[Any]") -> "ColumnElement[Any]":
+    """The term column as a column of the same mapped entity, so that the ORM's aliases are followed."""
+    notes = expression._annotations
+    kept = {name: notes[name] for name in ("parententity", "parentmapper") if name in notes}
+    return term._annotate(kept) if kept else term

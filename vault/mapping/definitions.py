@@ -1,0 +1,35 @@
+"""Definitions: from a mapped column to the field behind it, for jobs and the bridge, which handle stored bytes."""
+
+from typing import Any
+
+from sqlalchemy import Column, Table
+from sqlalchemy.orm import InstrumentedAttribute
+
+from vault.definition import FieldDefinition
+from vault.errors import SealedColumnError
+from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.sealed_type import Sealed
+
+__all__ = ["definition_of", "sealed_columns", "term_columns"]
+
+
+def definition_of(column: "Column[Any] | InstrumentedAttribute[Any]") -> FieldDefinition:
+    """The field definition of a sealed column. Raises: SealedColumnError if it is not sealed."""
+    return _sealed(column).definition
+
+
+def sealed_columns(table: Table) -> "list[Column[Any]]":
+    """The sealed columns of a table, in order."""
+    return [column for column in table.columns if isinstance(column.type, Sealed)]
+
+
+def term_columns(column: "Column[Any] | InstrumentedAttribute[Any]") -> "list[Column[Any]]":
+    """The hidden columns beside a sealed one: slots a and b of each index, in the order of Field.terms()."""
+    return _sealed(column).term_columns
+
+
+def _sealed(column: Any) -> SealedColumn:
+    kind = column.type
+    if not isinstance(kind, Sealed) or kind.owner is None:
+        raise SealedColumnError(f"{column} is not a sealed column of a table")
+    return kind.owner

@@ -1,0 +1,87 @@
+"""Flush rows: what the ORM knows of a row and its UPDATE does not say: the bound columns that are no primary key.
+
+Before a flush updates an object, its bound values are noted under the row's primary key; the statement that
+follows in the same flush finds them. Python defaults of sealed and bound columns are set on new objects here,
+so that the object has them afterwards.
+"""
+
+# ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
+
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+from sqlalchemy import Connection, Table, event, inspect
+from sqlalchemy.orm import Mapper, Session, object_session
+
+from vault.errors import SealedColumnError
+from vault.mapping.defaults import default_value
+from vault.mapping.table_plan import TablePlan, plan_of
+
+__all__ = ["known_row", "watch_mapper"]
+
+_Note = tuple["ref[Session]", dict[str, Any]]
+_notes: "WeakKeyDictionary[Connection, dict[tuple[Any, ...], _Note]]" = WeakKeyDictionary()
+
+
+def watch_mapper(mapper: Mapper[Any], _class: type[Any]) -> None:
+    """Listen to the flushes of a mapper that has a table with sealed columns."""
+    plans = [plan for table in mapper.tables if (plan := plan_of(table)) is not None]
+    if any(plan.defaults for plan in plans):
+        event.listen(mapper, "before_insert", _fill_defaults)
+    if any(plan.bound for plan in plans):
+        event.listen(mapper, "before_update", _note_rows)
+
+
+def known_row(connection: Connection, table: Table, key: tuple[Any, ...]) -> Mapping[str, Any]:
+    """The bound values of the row that a flush is updating now; empty outside of a flush."""
+    note = _notes.get(connection, {}).pop((table, *key), None)
+    session = None if note is None else note[0]()
+    if note is None or session is None or not session._flushing:
+        return {}
+    return note[1]
+
+
+def _fill_defaults(mapper: Mapper[Any], _connection: Connection, target: Any) -> None:
+    state = inspect(target)
+    for table in mapper.tables:
+        plan = plan_of(table)
+        for column in () if plan is None else plan.defaults:
+            key = mapper.get_property_by_column(column).key
+            if state.dict.get(key) is None:
+                setattr(target, key, default_value(column))
+
+
+def _note_rows(mapper: Mapper[Any], connection: Connection, target: Any) -> None:
+    session = object_session(target)
+    for table in mapper.tables:
+        plan = plan_of(table)
+        if plan is None or not plan.bound or session is None:
+            continue
+        if not any(
+            _attribute(mapper, target, one.column).history.has_changes() for one in plan.sealed.values() if one.bound
+        ):
+            continue
+        row = {column.name: _steady(mapper, target, column, plan) for column in plan.bound.values()}
+        key = tuple(_committed(mapper, target, column) for column in table.primary_key)
+        _notes.setdefault(connection, {})[(plan.table, *key)] = (ref(session), row)
+
+
+def _attribute(mapper: Mapper[Any], target: Any, column: Any) -> Any:
+    return inspect(target).attrs[mapper.get_property_by_column(column).key]
+
+
+def _steady(mapper: Mapper[Any], target: Any, column: Any, plan: TablePlan) -> Any:
+    """A bound column's value, which must be as it was loaded."""
+    attribute = _attribute(mapper, target, column)
+    if attribute.history.has_changes():
+        raise SealedColumnError(
+            f"{plan.table.name}.{column.name} changed, and values are bound to it: insert a new row instead"
+        )
+    return getattr(target, attribute.key)
+
+
+def _committed(mapper: Mapper[Any], target: Any, column: Any) -> Any:
+    attribute = _attribute(mapper, target, column)
+    history = attribute.load_history()
+    return (history.deleted or history.unchanged or history.added)[0]

@@ -1,0 +1,100 @@
+"""Hooks: where SQLAlchemy calls the vault. They sit on its classes, so that no engine is without them.
+
+They are installed when the first sealed column is declared.
+"""
+
+# ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Column, Connection, Engine, Table, event
+from sqlalchemy.engine.interfaces import DBAPICursor
+from sqlalchemy.orm import Mapper
+from sqlalchemy.sql.dml import Insert, Update, ValuesBase
+from sqlalchemy.sql.lambdas import LambdaElement
+from sqlalchemy.sql.util import find_tables
+
+from vault.errors import SealedColumnError
+from vault.mapping.attached import attached_to
+from vault.mapping.flush_rows import watch_mapper
+from vault.mapping.guard import touches_sealed
+from vault.mapping.hide_parameters import hide_parameters
+from vault.mapping.seal_statement import seal_statement
+from vault.mapping.siblings import begin_table, complete_table, own_column
+from vault.mapping.table_plan import plan_of
+
+__all__ = ["install_hooks"]
+
+Rows = Sequence[Mapping[str, Any]]
+
+_installing = threading.Lock()
+_looked_at: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
+
+
+def install_hooks() -> None:
+    """Install all hooks, once a process."""
+    with _installing:
+        if event.contains(Engine, "before_execute", _seal):
+            return
+        event.listen(Table, "before_parent_attach", begin_table)
+        event.listen(Table, "after_parent_attach", complete_table)
+        event.listen(Column, "after_parent_attach", own_column)
+        event.listen(Mapper, "after_mapper_constructed", watch_mapper)
+        event.listen(Engine, "before_cursor_execute", _look)
+        event.listen(Engine, "handle_error", hide_parameters)
+        event.listen(Engine, "before_execute", _seal, retval=True)
+
+
+def _seal(
+    connection: Connection, statement: Any, many: Rows, one: Mapping[str, Any], _options: Any
+) -> tuple[Any, Rows, Mapping[str, Any]]:
+    if isinstance(statement, LambdaElement):
+        _refuse_lambda(statement)
+    if not isinstance(statement, ValuesBase):
+        return statement, many, one
+    plan = plan_of(statement.table)
+    if plan is None:
+        if not isinstance(statement.table, Table):
+            _refuse_indirect(statement)
+        return statement, many, one
+    changed, rows = seal_statement(connection, statement, many or ([one] if one else ()), plan)
+    return (changed, (), rows[0]) if len(rows) == 1 else (changed, rows, {})
+
+
+def _look(
+    connection: Connection, _cursor: DBAPICursor, _sql: str, _parameters: Any, context: Any, _executemany: bool
+) -> None:
+    compiled = context.compiled
+    if compiled is None or context.isddl:
+        return
+    touched = _looked_at.get(compiled)
+    if touched is None:
+        state = compiled.compile_state
+        touched = touches_sealed(
+            compiled.statement if state is None else state.statement, getattr(compiled.statement, "_with_options", ())
+        )
+        _looked_at[compiled] = touched
+    if touched and attached_to(connection.dialect) is None:
+        raise SealedColumnError(
+            "the statement uses a sealed column and this engine has no vault: call vault.attach(engine, opened) first"
+        )
+
+
+def _refuse_lambda(statement: LambdaElement) -> None:
+    resolved = statement._resolved
+    if isinstance(resolved, Insert | Update) and plan_of(resolved.table) is not None:
+        raise SealedColumnError(
+            f"{resolved.table} has sealed columns: write by insert() or update(), not by lambda_stmt()"
+        )
+
+
+def _refuse_indirect(statement: ValuesBase) -> None:
+    for table in find_tables(statement.table, include_aliases=False, include_joins=True):
+        plan = plan_of(table)
+        if plan is not None:
+            raise SealedColumnError(
+                f"{plan.table.name} has sealed columns: write to the table itself, not to an alias or join of it"
+            )

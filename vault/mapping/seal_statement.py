@@ -1,0 +1,214 @@
+"""Sealing a statement: before it is compiled, an INSERT or UPDATE gets sealed values and terms for plain ones."""
+
+# ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Insert
+from sqlalchemy.sql.dml import ValuesBase
+from sqlalchemy.sql.elements import BindParameter
+from sqlalchemy.util import immutabledict
+
+from vault.errors import InvalidValueError, SealedColumnError
+from vault.mapping.attached import field_for
+from vault.mapping.defaults import default_value
+from vault.mapping.flush_rows import known_row
+from vault.mapping.row_binding import pinned_row, pins_of, refuse_missing
+from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.statement_values import Absent, as_dicts, given_key, plain_value
+from vault.mapping.table_plan import TablePlan
+from vault.mapping.upsert import seal_upsert
+
+__all__ = ["seal_statement"]
+
+Row = dict[str, Any]
+
+
+def seal_statement(
+    connection: Connection, statement: ValuesBase, rows: Sequence[Mapping[str, Any]], plan: TablePlan
+) -> tuple[ValuesBase, Sequence[Mapping[str, Any]]]:
+    """The statement and the parameter rows to send instead. What is handed in stays as it is.
+
+    Raises: SealedColumnError, InvalidValueError, KmsError; nothing has been sent then.
+    """
+    writing = _Writing(connection, statement, plan)
+    if isinstance(statement, Insert):
+        writing.refuse_select()
+    else:
+        writing.refuse_moving(rows)
+    if statement._multi_values:
+        writing.seal_multi_values()
+    else:
+        rows = writing.seal_rows(rows)
+    if isinstance(statement, Insert) and statement._post_values_clause is not None:
+        writing.changed = seal_upsert(writing.changed, plan, writing.sealed_parts)
+    return writing.changed, rows
+
+
+class _Writing:
+    """One statement's way to its sealed form."""
+
+    def __init__(self, connection: Connection, statement: ValuesBase, plan: TablePlan) -> None:
+        self.connection = connection
+        self.changed: Any = statement
+        self.plan = plan
+        self.inserting = isinstance(statement, Insert)
+        self.values: dict[str, Any] = {}
+        for key, value in (statement._values or {}).items():
+            name = given_key(key, plan)
+            if name is None and hasattr(getattr(key, "type", None), "owner"):
+                raise SealedColumnError(
+                    f"an UPDATE of {plan.table.name} sets a sealed column of another table: update each itself"
+                )
+            if name is not None:
+                self.values[name] = value
+
+    def refuse_select(self) -> None:
+        """INSERT FROM SELECT copies rows that are sealed as another field or row, or not at all."""
+        names = set(self.changed._select_names or ()) & (self.plan.sealed.keys() | self.plan.terms)
+        if names:
+            raise SealedColumnError(
+                f"INSERT FROM SELECT cannot fill {self.plan.table.name}.{min(names)}, which is sealed:"
+                " read the rows, then insert them"
+            )
+
+    def refuse_moving(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """A bound column's value is part of what was sealed."""
+        given = self.values.keys() | (rows[0].keys() if rows else set())
+        for key in self.plan.bound:
+            if key in given:
+                raise SealedColumnError(
+                    f"{self.plan.table.name}.{key} cannot change, sealed values are bound to it: insert a new row"
+                )
+
+    def seal_rows(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """The single VALUES or SET clause with its parameter rows, of which there may be none."""
+        first: Mapping[str, Any] = rows[0] if rows else {}
+        filled: list[Row] = [dict(row) for row in rows] or [{}]
+        if self.inserting:
+            self._fill(filled, self.values.keys() | first.keys())
+            first = filled[0]
+        names = [name for name in self.plan.sealed if name in self.values or name in first]
+        if not names:
+            return filled if any(filled) else rows
+        pins = {} if self.inserting else pins_of(self.changed)
+        in_statement: Row = {}
+        for name in names:
+            sealed = self.plan.sealed[name]
+            constant = name in self.values
+            plain = [
+                plain_value(self.values[name], row, sealed.label) if constant else row.get(name, Absent)
+                for row in filled
+            ]
+            parts = self.sealed_parts(
+                sealed, plain, [self._row(sealed, pins, row) for row in filled] if sealed.bound else None
+            )
+            if constant and len(filled) == 1:
+                in_statement.update(parts[0])
+            else:
+                for row, part in zip(filled, parts, strict=True):
+                    row.update({f"sealed__{key}": value for key, value in part.items()} if constant else part)
+                if constant:
+                    in_statement.update({key: BindParameter(f"sealed__{key}") for key in parts[0]})
+        if in_statement:
+            self._set(in_statement)
+        return filled if any(filled) else rows
+
+    def seal_multi_values(self) -> None:
+        """VALUES with several rows."""
+        rows = as_dicts(self.changed, self.plan)
+        keyed: list[Row] = [
+            {name: value for key, value in row.items() if (name := given_key(key, self.plan)) is not None}
+            for row in rows
+        ]
+        self._fill(keyed, keyed[0].keys())
+        for name in [name for name in self.plan.sealed if name in keyed[0]]:
+            sealed = self.plan.sealed[name]
+            plain = [plain_value(row[name], {}, sealed.label) if name in row else Absent for row in keyed]
+            bound = None
+            if sealed.bound:
+                bound = [{c.name: plain_value(row.get(c.key), {}, sealed.label) for c in sealed.bound} for row in keyed]
+            for row, part in zip(keyed, self.sealed_parts(sealed, plain, bound), strict=True):
+                row.update(part)
+        self.changed = self.changed._generate()
+        self.changed._multi_values = (keyed,)
+
+    def sealed_parts(self, sealed: SealedColumn, plain: list[Any], bound: list[Row] | None) -> list[Row]:
+        """For each value: the column's sealed bytes and the terms, by column key. Absent values give nothing."""
+        field = field_for(self.connection.dialect, sealed)
+        present = [place for place, value in enumerate(plain) if value is not Absent]
+        values = [plain[place] for place in present]
+        _refuse_too_long(sealed, values)
+        rows = None
+        if bound is not None:
+            rows = [bound[place] for place in present]
+            for value, row in zip(values, rows, strict=True):
+                if value is not None:
+                    refuse_missing(sealed, row, updating=not self.inserting)
+        key, terms = sealed.column.key, [column.key for column in sealed.term_columns]
+        parts: list[Row] = [{} for _ in plain]
+        if len(values) == 1:
+            whole = [(field.seal(values[0], None if rows is None else rows[0]), field.terms(values[0]))]
+        else:
+            whole = list(zip(field.seal_many(values, rows), field.terms_many(values), strict=True))
+        for place, (value, made) in zip(present, whole, strict=True):
+            parts[place] = {key: value, **dict(zip(terms, made.values(), strict=True))}
+        if self.inserting:
+            self._leave_out_unwritten(sealed, parts)
+        return parts
+
+    def _leave_out_unwritten(self, sealed: SealedColumn, parts: list[Row]) -> None:
+        for index in sealed.type.index:
+            unwritten = sealed.term_column(index, "b").key
+            if all(part.get(unwritten) is None for part in parts):
+                for part in parts:
+                    part.pop(unwritten, None)
+
+    def _row(self, sealed: SealedColumn, pins: Mapping[int, Any], row: Row) -> Row:
+        if self.inserting:
+            return {
+                column.name: plain_value(self.values[column.key], row, sealed.label)
+                if column.key in self.values
+                else row.get(column.key)
+                for column in sealed.bound
+            }
+        found = pinned_row(sealed.bound, pins, row)
+        if len(found) < len(sealed.bound):
+            primary = list(self.plan.table.primary_key)
+            key = pinned_row(primary, pins, row)
+            if len(key) == len(primary):
+                found |= known_row(self.connection, self.plan.table, tuple(key[column.name] for column in primary))
+        return found
+
+    def _fill(self, rows: list[Row], given: Any) -> None:
+        for column in self.plan.defaults:
+            if column.key not in given:
+                for row in rows:
+                    row[column.key] = default_value(column)
+
+    def _set(self, parts: Row) -> None:
+        """Replace and add values in the VALUES or SET clause, keeping the keys as they were given."""
+        changed = self.changed._generate()
+        columns = self.plan.table.c
+        kept = {key: value for key, value in changed._values.items() if given_key(key, self.plan) not in parts}
+        added = {
+            columns[key]: value
+            if isinstance(value, BindParameter)
+            else BindParameter(None, value, type_=columns[key].type, unique=True)
+            for key, value in parts.items()
+        }
+        changed._values = immutabledict({**kept, **added})
+        self.changed = changed
+
+
+def _refuse_too_long(sealed: SealedColumn, values: list[Any]) -> None:
+    longest = sealed.type.longest
+    if longest is None:
+        return
+    for place, value in enumerate(values):
+        if isinstance(value, str) and len(value) > longest:
+            definition = sealed.definition
+            raise InvalidValueError(
+                f"the text is longer than String({longest})", definition.table, definition.column, place
+            )

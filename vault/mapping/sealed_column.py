@@ -1,0 +1,160 @@
+"""Sealed column: one declared field, tied to the table it stands in."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import CHAR, NCHAR, Column, Enum, Float, Integer, LargeBinary, String, Table, Uuid
+from sqlalchemy.types import TypeEngine
+
+from vault.definition import FieldDefinition
+from vault.errors import DefinitionError
+from vault.index_slot import SLOTS, Slot, term_column
+from vault.row_context import BoundColumn
+from vault.term import BlindIndex
+
+if TYPE_CHECKING:
+    from vault.mapping.sealed_type import Sealed
+    from vault.mapping.term_type import AskedTerm
+
+__all__ = ["SealedColumn", "codec_id_of"]
+
+
+def codec_id_of(kind: TypeEngine[Any]) -> str:
+    """The codec for a SQL type. Raises: DefinitionError for a type that has none."""
+    match kind:
+        case Enum():
+            pass
+        case String():
+            return "str/1"
+        case Integer():
+            return "int64/1"
+        case Float():
+            return "float64/1"
+        case LargeBinary():
+            return "bytes/1"
+        case Uuid(as_uuid=True):
+            return "uuid/1"
+    raise DefinitionError(
+        f"{kind!r} cannot be sealed: seal Text, String, Integer, BigInteger, Float, LargeBinary or Uuid"
+    )
+
+
+class SealedColumn:
+    """A column whose type is Sealed, with all that follows from its declaration. It holds no key."""
+
+    def __init__(self, column: "Column[Any]") -> None:
+        self.column = column
+        self._asked_types: dict[bool, AskedTerm] = {}
+
+    def __repr__(self) -> str:
+        return f"<sealed column {self.column.table.name}.{self.column.name}>"
+
+    @property
+    def type(self) -> "Sealed[Any]":
+        kind: Sealed[Any] = self.column.type  # type: ignore[assignment]
+        return kind
+
+    @property
+    def table(self) -> Table:
+        return self.column.table
+
+    @property
+    def label(self) -> str:
+        """The SQL names, as messages show them."""
+        return f"{self.table.name}.{self.column.name}"
+
+    @cached_property
+    def definition(self) -> FieldDefinition:
+        """Raises: DefinitionError for names with dots, and for columns that cannot be bound."""
+        kind, table = self.type, self.table
+        if kind.table is None:
+            names = [name for name in (table.schema, table.name) if name is not None]
+            if any("." in name for name in names):
+                raise DefinitionError(f"{self.label}: a name has a dot; give the field a context name with table=")
+            context_table = ".".join(names)
+        else:
+            context_table = kind.table
+        return FieldDefinition(
+            table=str(context_table),
+            column=str(self.column.name if kind.column is None else kind.column),
+            codec=codec_id_of(kind.stored),
+            bound=tuple(BoundColumn(str(column.name), codec_id_of(column.type)) for column in self.bound),
+            indexes=kind.index,
+            generation=kind.generation,
+        )
+
+    @cached_property
+    def bound(self) -> "tuple[Column[Any], ...]":
+        """The columns that the field's values are bound to. Raises: DefinitionError."""
+        return tuple(self._bindable(name) for name in self.type.bind)
+
+    @cached_property
+    def asked_index(self) -> BlindIndex | None:
+        """The index that answers ==: the first that is not truncated."""
+        return next((index for index in self.type.index if not index.truncated), None)
+
+    def term_column(self, index: BlindIndex, slot: Slot) -> "Column[Any]":
+        """The hidden column beside it that holds one slot's terms."""
+        return self.table.c[term_column(self.column.name, index.name, slot)]
+
+    @property
+    def term_columns(self) -> "list[Column[Any]]":
+        """The hidden columns: slots a and b of each index, in order."""
+        return [self.term_column(index, slot) for index in self.type.index for slot in SLOTS]
+
+    def asked_type(self, none_matches_nothing: bool) -> "AskedTerm":
+        """The type of a value that is compared through asked_index."""
+        from vault.mapping.term_type import AskedTerm
+
+        kind = self._asked_types.get(none_matches_nothing)
+        if kind is None:
+            if self.asked_index is None:
+                raise DefinitionError(f"{self.label} has no index that answers ==")
+            kind = self._asked_types[none_matches_nothing] = AskedTerm(
+                self, self.asked_index.name, none_matches_nothing
+            )
+        return kind
+
+    def check(self) -> None:
+        """Refuse a declaration that cannot work. Raises: DefinitionError."""
+        column = self.column
+        if column.primary_key or column.foreign_keys:
+            raise DefinitionError(f"{self.label}: a sealed column is no primary or foreign key; key by another column")
+        if column.onupdate is not None or column.server_default is not None or column.computed is not None:
+            raise DefinitionError(f"{self.label}: onupdate=, server_default= and Computed cannot seal; set the value")
+        if column.unique or column.index:
+            raise DefinitionError(
+                f"{self.label}: sealed bytes never repeat; declare Sealed(..., index=BlindIndex(), unique=True) instead"
+            )
+        if self.type.unique and self.asked_index is None:
+            raise DefinitionError(f"{self.label}: unique=True needs an index that is not truncated")
+        self._check_default(column, "give a Python value or function, or none")
+        _ = self.definition
+
+    def _bindable(self, name: str) -> "Column[Any]":
+        column = self.table.c.get(name)
+        if column is None:
+            raise DefinitionError(f"{self.label} is bound to {name}, which is no column of {self.table.name}")
+        kind = column.type
+        if isinstance(kind, Enum | CHAR | NCHAR) or not isinstance(kind, Integer | String | LargeBinary | Uuid):
+            raise DefinitionError(
+                f"{self.label}: a row is bound by int, UUID, bytes or string columns, {name} is {kind!r}"
+            )
+        if isinstance(kind, Uuid) and not kind.as_uuid:
+            raise DefinitionError(f"{self.label}: {name} must be Uuid(as_uuid=True) to be bound")
+        if column is self.table.autoincrement_column and column.default is None:
+            raise DefinitionError(
+                f"{self.label} is bound to {name}, which the server assigns after the value is sealed:"
+                f" set autoincrement=False on it and give its value, use default=uuid4, or bind another column"
+            )
+        if column.server_default is not None or column.computed is not None or column.identity is not None:
+            raise DefinitionError(f"{self.label} is bound to {name}, which the server assigns: bind another column")
+        if column.onupdate is not None:
+            raise DefinitionError(f"{self.label} is bound to {name}, which changes (onupdate=): bind another column")
+        self._check_default(column, "its value must be known before the INSERT: use a Python default")
+        return column
+
+    def _check_default(self, column: "Column[Any]", remedy: str) -> None:
+        default = column.default
+        if default is not None and not (default.is_scalar or default.is_callable):
+            raise DefinitionError(f"{self.label}: the default of {column.name} is made by the server; {remedy}")

@@ -1,0 +1,146 @@
+"""Sealed: the column type of a sealed field. The database holds only ciphertext; the attribute is the plain value."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from sqlalchemy import LargeBinary, String
+from sqlalchemy.dialects.mysql import LONGBLOB, VARBINARY
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator, TypeEngine, to_instance
+
+from vault.envelope import OVERHEAD_BYTES, looks_sealed
+from vault.errors import SealedColumnError
+from vault.mapping.attached import attached_to, field_for
+from vault.mapping.beside import beside
+from vault.mapping.comparator import SealedComparator
+from vault.mapping.packed_row import PackedRow, unpacker
+from vault.mapping.sealed_column import SealedColumn, codec_id_of
+from vault.term import BlindIndex
+
+__all__ = ["Sealed"]
+
+T = TypeVar("T")
+MOST_UTF8_BYTES_A_CHARACTER = 4
+MYSQL_LONGEST_VARBINARY = 16_000
+
+
+class Sealed(TypeDecorator[T]):
+    """Sealed(Text, index=BlindIndex(casefold), bind=("person",)): one declaration of one field.
+
+    stored: the type of the plain value: Text, String(n), Integer, BigInteger, Float, LargeBinary or Uuid.
+    index: how the field is looked up, one or several; the first full-length one answers ==.
+    unique: no two rows may have equal values, as that index tells.
+    bind: columns of the row whose values the sealed value is bound to.
+    table, column: context names, when they are not the SQL names. generation: of the definition, 0 to 255.
+    Raises: DefinitionError, here or when the column joins its table.
+    """
+
+    impl = LargeBinary
+    cache_ok = True
+    comparator_factory = SealedComparator
+
+    def __init__(
+        self,
+        stored: type[TypeEngine[T]] | TypeEngine[T],
+        *,
+        index: BlindIndex | Sequence[BlindIndex] = (),
+        unique: bool = False,
+        bind: str | Sequence[str] = (),
+        table: str | None = None,
+        column: str | None = None,
+        generation: int = 0,
+    ) -> None:
+        from vault.mapping.hooks import install_hooks
+
+        super().__init__()
+        self.stored: TypeEngine[T] = to_instance(stored)
+        codec_id_of(self.stored)
+        self.index = (index,) if isinstance(index, BlindIndex) else tuple(index)
+        self.unique = unique
+        self.bind = (bind,) if isinstance(bind, str) else tuple(bind)
+        self.table = table
+        self.column = column
+        self.generation = generation
+        self.owner: SealedColumn | None = None
+        install_hooks()
+
+    def __repr__(self) -> str:
+        parts = [repr(self.stored)]
+        parts += [
+            f"{name}={value!r}"
+            for name in ("index", "unique", "bind", "table", "column", "generation")
+            if (value := getattr(self, name))
+        ]
+        return f"Sealed({', '.join(parts)})"
+
+    @property
+    def python_type(self) -> type[Any]:
+        return self.stored.python_type
+
+    @property
+    def longest(self) -> int | None:
+        """How many characters String(n) holds, or None."""
+        return self.stored.length if isinstance(self.stored, String) else None
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name in {"mysql", "mariadb"}:
+            size = 8 if self.longest is None else self.longest * MOST_UTF8_BYTES_A_CHARACTER
+            unbounded = codec_id_of(self.stored) in {"str/1", "bytes/1"} and self.longest is None
+            if unbounded or size > MYSQL_LONGEST_VARBINARY:
+                return dialect.type_descriptor(LONGBLOB())
+            return dialect.type_descriptor(VARBINARY(size + OVERHEAD_BYTES))
+        return dialect.type_descriptor(LargeBinary())
+
+    def column_expression(self, column: "Any") -> "Any":
+        """A row-bound value is read together with what it is bound to."""
+        owner = self.owner
+        if owner is None or not self.bind:
+            return column
+        bound = [(key, beside(column, key)) for key in owner.bound]
+        missing = [key.name for key, found in bound if found is None]
+        if missing:
+            raise SealedColumnError(f"{owner.label} is bound to its row: select {', '.join(missing)} beside it")
+        return PackedRow(column, [found for _, found in bound if found is not None], self)
+
+    def bind_processor(self, dialect: Dialect) -> Callable[[Any], bytes | None]:  # noqa: ARG002
+        """The last gate: what does not look sealed goes nowhere."""
+        owner = self.owner
+
+        def sealed_only(value: Any) -> bytes | None:
+            if value is None or looks_sealed(value):
+                return value  # type: ignore[no-any-return]
+            label = "a sealed column" if owner is None else owner.label
+            raise SealedColumnError(
+                f"a value for {label} came in a way that is not sealed: pass it to insert() or update() itself"
+            )
+
+        return sealed_only
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:  # noqa: ARG002
+        owner = self.owner
+        if owner is None:
+            return _refuse_reading
+        if self.bind:
+            unpack = unpacker(owner.definition, dialect)
+
+            def open_packed(value: Any) -> Any:
+                if value is None:
+                    return None
+                sealed, row = unpack(value)
+                return None if sealed is None else field_for(dialect, owner).open(sealed, row)
+
+            return open_packed
+        if attached_to(dialect) is not None:
+            return field_for(dialect, owner).open
+        return lambda value: None if value is None else field_for(dialect, owner).open(value)
+
+    def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
+        return _refuse_literal
+
+
+def _refuse_reading(_value: Any) -> Any:
+    raise SealedColumnError("a sealed type outside a table's column has no key: read the column itself")
+
+
+def _refuse_literal(_value: Any) -> str:
+    raise SealedColumnError("a sealed column's values are not written into SQL text: leave out literal_binds")

@@ -1,0 +1,68 @@
+"""Siblings: the hidden columns beside a sealed one, two slots of terms for each of its indexes.
+
+SQLAlchemy leaves them out of SELECTs and mappers unless they are named.
+"""
+
+from typing import Any
+from weakref import WeakSet
+
+from sqlalchemy import Column, MetaData, Table
+
+from vault.errors import DefinitionError
+from vault.index_slot import SLOTS, term_column
+from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.sealed_type import Sealed
+from vault.mapping.table_plan import forget_plan, plan_of
+from vault.mapping.term_type import Term
+
+__all__ = ["begin_table", "complete_table", "own_column"]
+
+_incomplete: "WeakSet[Table]" = WeakSet()
+
+
+def begin_table(table: Table, _metadata: MetaData) -> None:
+    """A table is about to get its first columns: siblings must wait, or a copied table would have them twice."""
+    _incomplete.add(table)
+
+
+def complete_table(table: Table, _metadata: MetaData) -> None:
+    """A table has its columns. Raises: DefinitionError."""
+    _incomplete.discard(table)
+    for column in list(table.columns):
+        if isinstance(column.type, Sealed):
+            _complete_column(column)
+
+
+def own_column(column: "Column[Any]", table: Table) -> None:
+    """A column has joined a table: its type learns which field it is."""
+    forget_plan(table)
+    if not isinstance(column.type, Sealed):
+        return
+    if column.type.owner is not None and column.type.owner.column is not column:
+        column.type = column.type.copy()
+    column.type.owner = SealedColumn(column)
+    if table not in _incomplete:
+        _complete_column(column)
+
+
+def _complete_column(column: "Column[Any]") -> None:
+    sealed = column.type.owner  # type: ignore[attr-defined]
+    for index in sealed.type.index:
+        for slot in SLOTS:
+            name = term_column(column.name, index.name, slot)
+            there = column.table.c.get(name)
+            if there is None:
+                sibling: Column[Any] = Column(
+                    name,
+                    Term(index.term_bytes),
+                    index=slot == "a" or None,
+                    unique=(slot == "a" and sealed.type.unique and index is sealed.asked_index) or None,
+                    _omit_from_statements=True,
+                )
+                column.table.append_column(sibling)
+            elif not isinstance(there.type, Term):
+                raise DefinitionError(
+                    f"{sealed.label} needs the name {name} for its index: rename that column or the index"
+                )
+    sealed.check()
+    plan_of(sealed.table)

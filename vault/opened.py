@@ -1,0 +1,64 @@
+"""Opened vault: a keyring with the fields that it serves. One a process, shared by its threads and engines."""
+
+import threading
+from typing import NoReturn, SupportsIndex
+
+from kms.fork import forget_in_child
+from kms.key_store import KeyStore
+from kms.keyring import Keyring
+from kms.open_provider import ProviderSettings, open_provider
+from vault.definition import FieldDefinition
+from vault.definition_store import register
+from vault.field import Field
+
+__all__ = ["OpenedVault", "open_vault"]
+
+
+class OpenedVault:
+    """Gives the field object of a definition, which it registers in the key store the first time."""
+
+    def __init__(self, keyring: Keyring, key_store: KeyStore) -> None:
+        """key_store: where the keyring was opened from; definitions are recorded beside its keys."""
+        self.keyring = keyring
+        self.key_store = key_store
+        self._fields: dict[FieldDefinition, Field] = {}
+        self.forget_after_fork()
+        forget_in_child(self)
+
+    def __repr__(self) -> str:
+        return f"<vault of keyring {self.keyring.name!r}>"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("an opened vault is not pickled: a worker opens its own")
+
+    def forget_after_fork(self) -> None:
+        """The parent may have held the lock."""
+        self._registering = threading.Lock()
+
+    def field(self, definition: FieldDefinition) -> Field:
+        """The field, the same object each time.
+
+        Raises: DefinitionChangedError when the field's data was written by another definition; KmsError.
+        """
+        field = self._fields.get(definition)
+        if field is None:
+            with self._registering:
+                field = self._fields.get(definition)
+                if field is None:
+                    (registration,) = register(self.key_store.engine, [definition], self.keyring)
+                    field = self._fields[definition] = registration.field(self.keyring)
+        return field
+
+
+def open_vault(
+    key_store_url: str,
+    kek_uri: str,
+    keyring: str = "main",
+    settings: ProviderSettings = ProviderSettings(),  # noqa: B008  # frozen
+) -> OpenedVault:
+    """Open a keyring and what it serves. The key store has an engine of its own.
+
+    Raises: KmsError when there is no such keyring, or its keys cannot be had.
+    """
+    store = KeyStore.from_url(key_store_url)
+    return OpenedVault(Keyring.open(store, open_provider(kek_uri, settings), keyring), store)
