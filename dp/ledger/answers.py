@@ -36,7 +36,7 @@ def find_answer(connection: Connection, place: Place) -> StoredAnswer | None:
     row = connection.execute(
         select(answer.c.attempt, answer.c.sealed_answer).where(place.matches(answer))
     ).one_or_none()
-    return None if row is None else StoredAnswer(place, row.attempt, bytes(row.sealed_answer))
+    return None if row is None else StoredAnswer(place, row.attempt, stored_bytes(row.sealed_answer))
 
 
 def serve_again(
@@ -95,3 +95,12 @@ def record_unreleased(connection: Connection, log: AuditLog, claim: Claim, cause
 def digest(sealed: bytes) -> str:
     """What an audit entry keeps of sealed bytes."""
     return hashlib.sha256(sealed).hexdigest()
+
+
+def stored_bytes(value: object) -> bytes:
+    """What a driver gives for stored bytes or text, as bytes; SQLite lets anyone put the one in place of the other."""
+    match value:
+        case bytes() | bytearray() | memoryview():
+            return bytes(value)
+        case _:
+            return str(value).encode("utf-8", "replace")

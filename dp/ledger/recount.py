@@ -6,7 +6,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, func, select
 
 from dp.errors import AuditError
-from dp.ledger.answers import digest
+from dp.ledger.answers import digest, stored_bytes
 from dp.ledger.budget import FIRST_EPOCH
 from dp.ledger.schema import answer, budget, charge
 
@@ -70,7 +70,7 @@ def require_recorded_row(row: Row[Any], entry: Mapping[str, Any]) -> None:
         if there:
             same = all(getattr(row, f"{kind}_{name}") == entry[name] for name in names)
             same = same and getattr(row, f"{kind}_charge_id") == entry["charge"]
-            if not same or digest(bytes(getattr(row, f"{kind}_{SEALED[kind]}"))) != entry["sealed_sha256"]:
+            if not same or digest(stored_bytes(getattr(row, f"{kind}_{SEALED[kind]}"))) != entry["sealed_sha256"]:
                 raise AuditError(
                     f"the row of table noisevault_{kind} that audit entry {row.sequence} records was changed"
                 )

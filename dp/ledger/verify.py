@@ -6,13 +6,13 @@ that, keep the head (see AuditHead) somewhere else and hand it in as `at_least`.
 
 import hmac
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, CursorResult, Row, select
 
 from dp.errors import AuditError
+from dp.ledger.answers import stored_bytes
 from dp.ledger.audit import HEAD_ID, NO_MAC, AuditHead
 from dp.ledger.keys import AuditMacs
 from dp.ledger.recount import Recount, require_recorded_row
@@ -38,19 +38,20 @@ def verify(connection: Connection, macs: AuditMacs, at_least: AuditHead | None =
     """
     recount = Recount()
     last = AuditHead(0, NO_MAC)
-    for row in _entries(connection):
-        entry = _checked(row, last, macs)
-        require_recorded_row(row, entry)
-        recount.add(entry)
-        last = AuditHead(row.sequence, row.mac)
-        if at_least is not None and last.sequence == at_least.sequence and last != at_least:
-            raise AuditError(f"audit entry {row.sequence} is not the one of the checkpoint: the log was rewritten")
+    with _entries(connection) as rows:
+        for row in rows:
+            entry = _checked(row, last, macs)
+            require_recorded_row(row, entry)
+            recount.add(entry)
+            last = AuditHead(row.sequence, row.mac)
+            if at_least is not None and last.sequence == at_least.sequence and last != at_least:
+                raise AuditError(f"audit entry {row.sequence} is not the one of the checkpoint: the log was rewritten")
     _require_head(connection, last, at_least)
     recount.require_same(connection)
     return AuditReport(last, recount.rows["charge"], recount.rows["answer"], len(recount.budgets))
 
 
-def _entries(connection: Connection) -> Iterable[Row[Any]]:
+def _entries(connection: Connection) -> CursorResult[Any]:
     """Every entry with the charge and the answer that it records, streamed."""
     statement = (
         select(
@@ -74,10 +75,10 @@ def _checked(row: Row[Any], before: AuditHead, macs: AuditMacs) -> dict[str, Any
         )
     try:
         mac = macs.by_id(bytes.fromhex(row.key_id))
-    except (LookupError, ValueError):
+    except (LookupError, ValueError, TypeError):
         raise AuditError(f"audit entry {number} names key {row.key_id!r}, which is not there; bring it back") from None
-    signed = row.entry.encode("utf-8", "replace")
-    if not hmac.compare_digest(mac.compute(signed).hex().encode(), row.mac.encode("utf-8", "replace")):
+    signed = stored_bytes(row.entry)
+    if not hmac.compare_digest(mac.compute(signed).hex().encode(), stored_bytes(row.mac)):
         raise AuditError(f"audit entry {number} was changed: it is not what its MAC was made of")
     entry: dict[str, Any] = json.loads(signed)
     if (entry["sequence"], entry["previous"], entry["key"]) != (number, before.mac, row.key_id):

@@ -1,0 +1,74 @@
+"""The audit log: numbered entries, each signed with the one before."""
+
+import hmac
+import json
+
+import pytest
+from sqlalchemy import Engine, select
+
+from dp.errors import BudgetExhaustedError
+from dp.ledger.answers import Claim
+from dp.ledger.audit import AuditHead, AuditLog
+from dp.ledger.ledger import Ledger
+from dp.ledger.schema import audit, audit_head
+from dp.ledger.transaction import Transactions
+from tests.dp.ledger.sealing import AuditKeys, a_request, ledger_on
+
+
+def test_every_kind_of_event_is_an_entry_and_each_follows_the_last(
+    ledger: Ledger, engine: Engine, audit_keys: AuditKeys
+) -> None:
+    claim = ledger.charge(a_request())
+    assert isinstance(claim, Claim)
+    ledger.store(claim, b"41.5")
+    ledger.charge(a_request())
+    with pytest.raises(BudgetExhaustedError):
+        ledger.charge(a_request(2 * 10**9))
+    audit_keys.rotate()
+    ledger.advance_epoch("people", "new data")
+    with engine.connect() as connection:
+        rows = connection.execute(select(audit).order_by(audit.c.sequence)).all()
+        head = connection.execute(select(audit_head)).one()
+    entries = [json.loads(row.entry) for row in rows]
+    assert [entry["kind"] for entry in entries] == ["policy", "charge", "answer", "repeat", "refusal", "epoch"]
+    assert [entry["sequence"] for entry in entries] == [row.sequence for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert [entry["previous"] for entry in entries] == ["", *(row.mac for row in rows[:-1])]
+    assert [row.key_id for row in rows] == ["00000001"] * 5 + ["00000002"]
+    assert [entry["key"] for entry in entries] == [row.key_id for row in rows]
+    assert (head.sequence, head.mac) == (6, rows[-1].mac)
+    for row in rows:
+        key = audit_keys.by_id(bytes.fromhex(row.key_id))
+        assert hmac.compare_digest(key.compute(row.entry.encode()).hex(), row.mac)
+
+
+def test_no_entry_holds_a_float_a_question_or_an_answer(ledger: Ledger, engine: Engine) -> None:
+    claim = ledger.charge(a_request(question_text="AVG(salary)"))
+    assert isinstance(claim, Claim)
+    ledger.store(claim, b"31415.926535")
+    with engine.connect() as connection:
+        for entry in connection.scalars(select(audit.c.entry)):
+            json.loads(entry, parse_float=lambda _: pytest.fail("a float"))
+            assert "salary" not in entry
+            assert "31415" not in entry
+
+
+def test_the_time_of_an_entry_is_what_the_clock_said(engine: Engine) -> None:
+    ledger = ledger_on(engine, now=lambda: 1_700_000_000_000_001)
+    ledger.create_schema()
+    ledger.declare("people", 1)
+    with engine.connect() as connection:
+        assert json.loads(connection.scalars(select(audit.c.entry)).one())["at"] == 1_700_000_000_000_001
+
+
+def test_appending_moves_the_head(ledger: Ledger, engine: Engine, audit_keys: AuditKeys) -> None:
+    log = AuditLog(audit_keys, lambda: 0)
+
+    def append_two(connection: object, unsure: bool) -> list[AuditHead]:
+        head = log.lock(connection)  # type: ignore[arg-type]
+        second = log.append(connection, head, "policy", dataset="a")  # type: ignore[arg-type]
+        third = log.append(connection, second, "policy", dataset="b")  # type: ignore[arg-type]
+        return [second, third, log.lock(connection)]  # type: ignore[arg-type]
+
+    second, third, locked = Transactions(engine).run(append_two)
+    assert (second.sequence, third.sequence) == (2, 3)
+    assert locked == third
