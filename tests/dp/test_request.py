@@ -1,0 +1,63 @@
+"""Requests are checked when they are made."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dp.errors import ParameterError
+from dp.request import Request
+
+GOOD: dict[str, object] = {
+    "dataset": "people",
+    "epoch": 1,
+    "principal": "ann",
+    "question_text": "COUNT(*)",
+    "nano_epsilon": 10**9,
+    "parameters": "rows=1",
+    "group_labels": ("a", "b"),
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *((name, value) for name in ("dataset", "principal") for value in ("", " a", "a ", "a\tb", "x" * 191, 5, None)),
+        *(("epoch", value) for value in (0, -1, 2**63, True, 1.0, None)),
+        *(("nano_epsilon", value) for value in (0, -1, 10**18 + 1, True, 0.1, "1", None)),
+        *(("question_text", value) for value in ("", "\ud83d", b"COUNT", None)),
+        *(("parameters", value) for value in ("\udc00", None)),
+        *(("group_labels", value) for value in (["a"], ("a", None), ("\ud83d",), "ab")),
+    ],
+)
+def test_a_field_that_cannot_be_used_is_named(field: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"^{field}: ") as refusal:
+        Request(**{**GOOD, field: value})  # type: ignore[arg-type]
+    assert refusal.value.parameter == field
+
+
+@settings(deadline=None)
+@given(st.text(min_size=1, max_size=190), st.text(min_size=1))
+def test_every_request_there_is_can_be_stored(name: str, text: str) -> None:
+    try:
+        request = Request(**{**GOOD, "dataset": name, "question_text": text})  # type: ignore[arg-type]
+    except ParameterError:
+        assert not name.isprintable() or name != name.strip() or any(0xD800 <= ord(c) <= 0xDFFF for c in text)
+    else:
+        assert "\0" not in request.dataset
+        request.question_text.encode()
+
+
+def test_an_answer_is_ones_own_unless_it_is_declared_shared() -> None:
+    own = Request(**GOOD)  # type: ignore[arg-type]
+    shared = Request(**GOOD, shared=True)  # type: ignore[arg-type]
+    called_shared = Request(**{**GOOD, "principal": "shared"})  # type: ignore[arg-type]
+    assert [own.visibility, shared.visibility, called_shared.visibility] == [
+        "principal:ann",
+        "shared",
+        "principal:shared",
+    ]
+
+
+def test_a_request_does_not_change() -> None:
+    with pytest.raises(AttributeError):
+        Request(**GOOD).epoch = 2  # type: ignore[arg-type,misc]
