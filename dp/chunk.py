@@ -39,7 +39,7 @@ class Chunk:
 
 
 def _require(name: str, column: object, unit: object, wanted: str, *types: type[np.generic]) -> None:
-    if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.type not in types:
+    if type(column) is not np.ndarray or column.ndim != 1 or column.dtype.type not in types:
         raise ParameterError(name, f"a chunk's column is a one-dimensional numpy array of {wanted}")
     if not column.dtype.isnative or column.dtype.itemsize == 0:
         raise ParameterError(name, f"a chunk's column is {wanted} in the machine's own byte order")

@@ -1,4 +1,4 @@
-from decimal import Decimal, localcontext
+from decimal import MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -50,7 +50,7 @@ def test_digits_together_have_exactly_the_geometric_probabilities(scale: Fractio
 @settings(deadline=None, max_examples=60)
 def test_the_enclosure_holds_the_exponential_and_is_tight(exponent: Fraction) -> None:
     low, high = exp_bounds(exponent, 30)
-    with localcontext(prec=80):
+    with localcontext(prec=80, Emin=MIN_EMIN):
         true = (-Decimal(exponent.numerator) / exponent.denominator).exp()
     assert low < true < high
     assert high - low <= true * Decimal("1e-18")
