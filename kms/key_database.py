@@ -32,6 +32,7 @@ def open_key_database(url: str) -> Engine:
             "connect_timeout": CONNECT_SECONDS,
             "tcp_user_timeout": STATEMENT_SECONDS * 1000,
             "options": limits,
+            "target_session_attrs": "read-write",  # a replica's news are old
         }
     engine = create_engine(url, connect_args=arguments, pool_pre_ping=backend != "sqlite", hide_parameters=True)
     prepare(engine)

@@ -121,6 +121,8 @@ class KeyStore:
                 active, stored = state.active(record.purpose), state.find(record.key_id)
                 if active is None or active.key_id != instead_of or active.sequence >= record.sequence:
                     return False
+                if stored is not None and stored.state is not KeyState.PRE_ACTIVE:
+                    return False
                 self._set_state(connection, active, KeyState.DEACTIVATED)
                 if stored is None:
                     connection.execute(insert(key_table).values(_to_row(record)))

@@ -28,6 +28,7 @@ __all__ = ["Keyring"]
 
 # Ours: how often an id that another keyring took, or a change by another process, is met with another try.
 ATTEMPTS: Final = 16
+LONGEST_NAME: Final = 200
 DEFAULT_LEASES: Final = LeaseSettings()
 
 
@@ -56,7 +57,7 @@ class Keyring:
         self._sealing: dict[Purpose, SealingKey] = {}
         self._unwrapped = UnwrappedKeys(name, provider, leases, clock)
         self._unknown = UnknownIds(clock)
-        self._lease = StateLease(self._read, leases.sealing, clock, self._on_news)
+        self._lease = StateLease(self._read, leases, clock, self._on_news)
         self._counter = SealCounter(store.engine)
         forget_in_child(self)
 
@@ -75,6 +76,8 @@ class Keyring:
 
         Raises: KeyringError if the name is taken, KmsError.
         """
+        if not 0 < len(name) <= LONGEST_NAME:
+            raise KeyringError(f"a keyring's name has 1 to {LONGEST_NAME} characters, not {len(name)}")
         for _ in range(ATTEMPTS):
             keyring_id = random(KEYRING_ID_BYTES)
             ids: list[bytes] = []
@@ -117,17 +120,16 @@ class Keyring:
     def sealing(self, purpose: Purpose) -> SealingKey:
         """The ACTIVE key of a purpose, to be asked for again at .until of this keyring's clock.
 
+        While another thread asks for news, .until may have passed already: the key is good for the call at hand.
+
         Raises: LeaseExpiredError if the store could not be read within the sealing lease, KmsError.
         """
         held = self._sealing.get(purpose)
         if held is not None and self.clock() < held.until:
             return held
-        snapshot = self._lease.fresh()
-        record = snapshot.state.active(purpose)
-        if record is None:
-            raise KeyringError(f"keyring {self.name!r} has no active {purpose} key: rotate it")
-        unwrapped = self._unwrapped.get(record)
-        sealing = SealingKey(unwrapped.key, min(snapshot.refresh_at, unwrapped.soft))
+        state, refresh_at = self._lease.for_sealing()
+        unwrapped = self._unwrapped.get(self._active(state, purpose))
+        sealing = SealingKey(unwrapped.key, min(refresh_at, unwrapped.soft))
         self._sealing[purpose] = sealing
         return sealing
 
@@ -237,7 +239,7 @@ class Keyring:
         self._unwrapped.on_news(state.records)
 
     def _live(self, purpose: Purpose, key_id: bytes) -> KeyRecord:
-        record = self._lease.state.find(key_id)
+        record = self._lease.for_opening().find(key_id)
         if record is None and not self._unknown.is_known_unknown(key_id):
             record = self._lease.reload(lambda state: state.find(key_id) is not None).find(key_id)
             if record is None:

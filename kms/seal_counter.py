@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from kms.errors import SealLimitError, UnavailableError
+from kms.errors import KeyringError, SealLimitError
 from kms.fork import forget_in_child
 from kms.key_database import reading, writing
 from kms.key_tables import seal_count_table
@@ -24,6 +24,7 @@ SMALLEST_BLOCK: Final = 2**8
 LARGEST_BLOCK: Final = 2**20
 GROWTH: Final = 4
 INSERT_ATTEMPTS: Final = 5
+LONGEST_LABEL: Final = 300
 
 _log: Final = logging.getLogger(__name__)
 
@@ -73,10 +74,13 @@ class SealCounter:
     def reserve(self, key_id: bytes, label: str, n: int) -> None:
         """Count n more seals before they are made.
 
-        Raises: SealLimitError when the key would seal more than 2**32 values of the label, UnavailableError.
+        Raises: SealLimitError when the key would seal more than 2**32 values of the label, KeyringError if the
+        key is not in the store, UnavailableError.
         """
         if n < 0:
             raise ValueError(f"cannot count {n} seals")
+        if not 0 < len(label) <= LONGEST_LABEL:
+            raise ValueError(f"a label is table.column, 1 to {LONGEST_LABEL} characters")
         with self._lock:
             block = self._blocks.get((key_id, label), SealBlock())
             missing = block.missing(n)
@@ -107,7 +111,7 @@ class SealCounter:
                     label,
                 )
             return reserved
-        raise UnavailableError(f"could not count seals of key {key_id.hex()}: is the key in this store?")
+        raise KeyringError(f"cannot count seals of key {key_id.hex()}: it is not in this store")
 
 
 def _add(connection: Connection, key_id: bytes, label: str, missing: int, wish: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""State lease: the keyring's state as last read, how long it may be sealed by, and one reading at a time."""
+"""State lease: the keyring's state as last read, how long it may be relied on, and one reading at a time."""
 
 import threading
 from collections.abc import Callable
@@ -7,24 +7,23 @@ from typing import Final
 
 from kms.errors import LeaseExpiredError, UnavailableError
 from kms.key_record import KeyringState
-from kms.lease import Clock
+from kms.lease import Clock, LeaseSettings
 
 __all__ = ["Snapshot", "StateLease"]
 
-# Ours: ask again when two thirds of the lease are over, so that a short outage of the store stops nobody.
+# Ours: ask again when two thirds of the sealing lease are over, so that a short outage of the store stops nobody.
 REFRESH_AT: Final = 2 / 3
-# Ours: seconds between two tries while the store is unavailable, or while another thread is asking.
+# Ours: seconds between two tries while the store is unavailable.
 RETRY_SECONDS: Final = 5.0
-BUSY_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state, when it is to be read again, and when nobody may seal by it any more (the lease's clock)."""
+    """A state, the moment before it was asked for, and when to ask again. All by the lease's clock."""
 
     state: KeyringState
+    asked: float
     refresh_at: float
-    until: float
 
 
 class StateLease:
@@ -33,12 +32,12 @@ class StateLease:
     def __init__(
         self,
         read: Callable[[], KeyringState],
-        sealing: float,
+        leases: LeaseSettings,
         clock: Clock,
         on_news: Callable[[KeyringState], None] = lambda _: None,
     ) -> None:
         self._read = read
-        self._sealing = sealing
+        self._leases = leases
         self._clock = clock
         self._on_news = on_news
         self._begun = 0  # readings begun so far
@@ -54,23 +53,24 @@ class StateLease:
         """The state as last read, however old."""
         return self._snapshot.state
 
-    def fresh(self) -> Snapshot:
-        """A state that may be sealed by; read again when due. While one thread reads, the others go on.
+    def for_sealing(self) -> tuple[KeyringState, float]:
+        """A state that may be sealed by, and when to ask for it again (now, while another thread is reading).
 
-        Raises: LeaseExpiredError if it cannot be read and the lease is over.
+        Raises: LeaseExpiredError if it is older than the sealing lease and cannot be read.
         """
-        snapshot, now = self._snapshot, self._clock()
-        if now < snapshot.refresh_at:
-            return snapshot
-        in_lease = now < snapshot.until
-        if not self._lock.acquire(blocking=not in_lease):
-            return replace(snapshot, refresh_at=min(snapshot.until, now + BUSY_SECONDS))
+        lease = self._leases.sealing
         try:
-            if self._clock() >= self._snapshot.refresh_at:
-                self._snapshot = self._ask_or_keep()
-            return self._snapshot
-        finally:
-            self._lock.release()
+            snapshot = self._within(lease)
+        except UnavailableError as error:
+            raise LeaseExpiredError(f"sealing stops until the keyring can be read again: {error}") from None
+        return snapshot.state, min(snapshot.refresh_at, snapshot.asked + lease)
+
+    def for_opening(self) -> KeyringState:
+        """A state to open by: news if they are due and can be had, else what is known, for the hard lease.
+
+        Raises: UnavailableError.
+        """
+        return self._within(self._leases.unwrapped_hard).state
 
     def reload(self, enough: Callable[[KeyringState], bool] = lambda _: False) -> KeyringState:
         """A state that was asked for after this call began, or an earlier one that is enough.
@@ -83,23 +83,36 @@ class StateLease:
                 self._snapshot = self._ask()
             return self._snapshot.state
 
+    def _within(self, lease: float) -> Snapshot:
+        """A snapshot younger than lease, read again when due. While one thread reads, the others go on."""
+        snapshot, now = self._snapshot, self._clock()
+        in_lease = now < snapshot.asked + lease
+        if in_lease and now < snapshot.refresh_at:
+            return snapshot
+        if not self._lock.acquire(blocking=not in_lease):
+            return snapshot
+        try:
+            return self._renewed(lease)
+        finally:
+            self._lock.release()
+
+    def _renewed(self, lease: float) -> Snapshot:
+        snapshot, now = self._snapshot, self._clock()
+        if now < min(snapshot.refresh_at, snapshot.asked + lease):  # another thread did while we waited
+            return snapshot
+        reason = "reading it took longer than its lease"
+        try:
+            self._snapshot = self._ask()
+        except UnavailableError as error:
+            reason = str(error)
+            self._snapshot = replace(snapshot, refresh_at=self._clock() + RETRY_SECONDS)
+        if self._clock() >= self._snapshot.asked + lease:
+            raise UnavailableError(f"keyring {snapshot.state.name!r} was not read for {lease:g} seconds: {reason}")
+        return self._snapshot
+
     def _ask(self) -> Snapshot:
         self._begun += 1
         asked = self._clock()  # before the request: the answer may be as old as the question
         state = self._read()
         self._on_news(state)
-        return Snapshot(state, asked + REFRESH_AT * self._sealing, asked + self._sealing)
-
-    def _ask_or_keep(self) -> Snapshot:
-        reason = "reading it took longer than the lease"
-        try:
-            snapshot = self._ask()
-        except UnavailableError as error:
-            reason = str(error)
-            snapshot = self._snapshot
-            snapshot = replace(snapshot, refresh_at=min(snapshot.until, self._clock() + RETRY_SECONDS))
-        if self._clock() >= snapshot.until:
-            raise LeaseExpiredError(
-                f"keyring {snapshot.state.name!r} was not read within {self._sealing:g} s, sealing stops: {reason}"
-            )
-        return snapshot
+        return Snapshot(state, asked, asked + REFRESH_AT * self._leases.sealing)

@@ -13,9 +13,8 @@ from kms.provider import KeyProvider, Wrapped
 
 __all__ = ["Held", "UnwrappedKeys"]
 
-# Ours: seconds between two tries while the key service is unavailable, or while another thread is asking.
+# Ours: seconds between two tries while the key service is unavailable.
 RETRY_SECONDS: Final = 5.0
-BUSY_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class UnwrappedKeys:
                 self._held.pop(key_id, None)
 
     def get(self, record: KeyRecord) -> Held:
-        """The record's key, unwrapped again if due. While one thread does so, the others go on with what is held.
+        """The record's key, unwrapped again if due. While one thread asks, the others go on with what they have.
 
         Only "unavailable" lets a key live past its soft lease, up to the hard one; every other answer ends it.
         Raises: KmsError.
@@ -66,7 +65,7 @@ class UnwrappedKeys:
         in_lease = held is not None and now < held.hard
         if not self._lock.acquire(blocking=not in_lease):
             assert held is not None  # noqa: S101  # in_lease says so
-            return replace(held, soft=min(held.hard, now + BUSY_SECONDS))
+            return held
         try:
             held = self._held.get(record.key_id)
             if held is not None and self._clock() < held.soft:

@@ -1,0 +1,112 @@
+"""The engine of keys and counters: durable, bounded in time, one writer at a time."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from kms.errors import KeyringError, UnavailableError
+from kms.key_database import open_key_database, prepare, reading, unexpected, writing
+
+
+def pragma(path: Path, name: str) -> object:
+    with reading(open_key_database(f"sqlite:///{path}")) as connection:
+        return connection.execute(text(f"PRAGMA {name}")).scalar_one()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("journal_mode", "wal"), ("synchronous", 2), ("secure_delete", 1), ("foreign_keys", 1), ("busy_timeout", 10_000)],
+)
+def test_sqlite_is_set_up_on_every_connection(tmp_path: Path, name: str, value: object) -> None:
+    assert pragma(tmp_path / "keys.db", name) == value
+
+
+def test_an_engine_is_prepared_once(tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path / 'keys.db'}")
+    prepare(engine)
+    prepare(engine)
+    with writing(engine) as connection:  # a second BEGIN would raise
+        connection.execute(text("CREATE TABLE t (x INTEGER)"))
+    engine.dispose()
+
+
+def test_a_writer_holds_the_lock_from_the_start_and_a_reader_does_not_wait_for_it(tmp_path: Path) -> None:
+    engine = open_key_database(f"sqlite:///{tmp_path / 'keys.db'}")
+    with writing(engine) as connection:
+        connection.execute(text("CREATE TABLE t (x INTEGER)"))
+    with writing(engine):
+        with reading(engine) as reader:
+            assert reader.execute(text("SELECT count(*) FROM t")).scalar_one() == 0
+        other = sqlite3.connect(tmp_path / "keys.db", timeout=0, isolation_level=None)
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        other.close()
+    engine.dispose()
+
+
+def test_a_failed_writer_leaves_nothing(database_url: str) -> None:
+    engine = open_key_database(database_url)
+    with writing(engine) as connection:
+        connection.execute(text("CREATE TABLE t (x INTEGER)"))
+
+    def fail_half_way() -> None:
+        with writing(engine) as connection:
+            connection.execute(text("INSERT INTO t VALUES (1)"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_half_way()
+    with reading(engine) as connection:
+        assert connection.execute(text("SELECT count(*) FROM t")).scalar_one() == 0
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////nonexistent/folder/keys.db",
+        "postgresql+psycopg://nobody:hunter2@127.0.0.1:1/none",
+        "postgresql+psycopg://nobody:hunter2@/none?host=/nonexistent",
+    ],
+)
+def test_a_database_that_does_not_answer_is_unavailable_and_no_password_is_told(url: str) -> None:
+    engine = open_key_database(url)
+    with pytest.raises(UnavailableError, match="key store") as raised, reading(engine):
+        pass
+    assert "hunter2" not in str(raised.value)
+    assert raised.value.__suppress_context__
+
+
+@pytest.mark.postgres
+def test_a_connection_that_was_cut_is_unavailable_and_the_next_one_works(postgres_url: str) -> None:
+    engine = open_key_database(postgres_url)
+    other = create_engine(postgres_url)
+
+    def be_cut() -> None:
+        with reading(engine) as connection:
+            pid = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            with other.begin() as admin:
+                admin.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
+            connection.execute(text("SELECT 1"))
+
+    with pytest.raises(UnavailableError):
+        be_cut()
+    with reading(engine) as connection:
+        assert connection.execute(text("SELECT 1")).scalar_one() == 1
+    engine.dispose()
+    other.dispose()
+
+
+@pytest.mark.postgres
+def test_every_wait_on_a_server_has_an_end(postgres_url: str) -> None:
+    engine = open_key_database(postgres_url)
+    with reading(engine) as connection:
+        for setting in ("statement_timeout", "lock_timeout"):
+            assert connection.execute(text(f"SHOW {setting}")).scalar_one() == "10s"
+    engine.dispose()
+
+
+def test_what_nobody_wrote_is_told_as_such() -> None:
+    assert isinstance(unexpected("a row"), KeyringError)

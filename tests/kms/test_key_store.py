@@ -1,0 +1,230 @@
+"""The key store: keyrings and wrapped keys on both kinds of database, also when two processes race."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text, update
+from sqlalchemy.exc import IntegrityError
+
+from kms.errors import CannotUnwrapError, KeyringError
+from kms.key_database import reading, writing
+from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
+from kms.key_store import KeyStore
+from kms.key_tables import key_table
+from kms.new_key import new_key
+from kms.providers.local import LocalProvider
+from kms.secret import SecretKey
+from tests.kms.racing import race
+
+KEYRING = bytes(15) + b"\1"
+NOW = datetime(2026, 1, 1, 12, 30, 0, 123456, tzinfo=UTC)
+PROVIDER = LocalProvider(SecretKey(bytes(32)))
+
+
+def record(key_id: bytes, sequence: int = 1, state: KeyState = KeyState.ACTIVE, **changes: Any) -> KeyRecord:
+    made = new_key(
+        PROVIDER,
+        keyring_id=changes.get("keyring_id", KEYRING),
+        purpose=changes.get("purpose", Purpose.DATA),
+        key_id=key_id,
+        sequence=sequence,
+        state=state,
+        now=NOW,
+        random=os.urandom,
+    )
+    return replace(made, **changes)
+
+
+def with_keyring(store: KeyStore, *records: KeyRecord) -> KeyStore:
+    assert store.create_keyring(KeyringState(KEYRING, "main", records))
+    return store
+
+
+def test_what_is_stored_is_loaded_unchanged(any_store: KeyStore) -> None:
+    kept = (record(b"aaaa"), record(b"bbbb", purpose=Purpose.INDEX), record(b"cccc", purpose=Purpose.LEDGER))
+    with_keyring(any_store, *kept)
+    assert any_store.load("main") == KeyringState(KEYRING, "main", kept)
+
+
+def test_times_are_stored_as_utc_text(any_store: KeyStore) -> None:
+    elsewhere = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    with_keyring(any_store, record(b"aaaa", created_at=elsewhere))
+    with reading(any_store.engine) as connection:
+        assert connection.execute(select(key_table.c.created_at)).scalar_one() == "2026-01-01T12:30:00.123456+00:00"
+    assert any_store.load("main").records[0].created_at == NOW
+
+
+def test_a_keyring_that_does_not_exist_is_told_as_such(any_store: KeyStore) -> None:
+    with pytest.raises(KeyringError, match="no keyring called 'other': create it first"):
+        any_store.load("other")
+
+
+def test_a_name_serves_one_keyring(any_store: KeyStore) -> None:
+    with_keyring(any_store, record(b"aaaa"))
+    with pytest.raises(KeyringError, match="called 'main' already"):
+        any_store.create_keyring(KeyringState(bytes(16), "main", (record(b"bbbb", keyring_id=bytes(16)),)))
+    assert any_store.names() == ["main"]
+
+
+def test_key_ids_are_unique_in_the_whole_store_tombstones_included(any_store: KeyStore) -> None:
+    with_keyring(any_store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
+    any_store.destroy(KEYRING, b"aaaa")
+    other = bytes(16)
+    assert not any_store.create_keyring(KeyringState(other, "second", (record(b"aaaa", keyring_id=other),)))
+    assert any_store.names() == ["main"], "a keyring whose keys were refused must not stay behind"
+    assert not any_store.add(record(b"aaaa", 3, KeyState.PRE_ACTIVE))
+    assert not any_store.activate(record(b"aaaa", 3), instead_of=b"bbbb")
+    assert any_store.load("main").active(Purpose.DATA) == record_of(any_store, b"bbbb")
+
+
+def record_of(store: KeyStore, key_id: bytes) -> KeyRecord:
+    found = store.load("main").find(key_id)
+    assert found is not None
+    return found
+
+
+def test_activating_deactivates_the_key_that_was(any_store: KeyStore) -> None:
+    with_keyring(any_store, record(b"aaaa"), record(b"cccc", purpose=Purpose.INDEX))
+    assert any_store.activate(record(b"bbbb", 2), instead_of=b"aaaa")
+    assert record_of(any_store, b"aaaa").state is KeyState.DEACTIVATED
+    assert record_of(any_store, b"aaaa").changed_at > NOW
+    assert record_of(any_store, b"bbbb").state is KeyState.ACTIVE
+    assert record_of(any_store, b"cccc").state is KeyState.ACTIVE
+
+
+def test_a_key_that_waits_is_activated_where_it_stands(any_store: KeyStore) -> None:
+    with_keyring(any_store, record(b"aaaa"))
+    waiting = record(b"bbbb", 2, KeyState.PRE_ACTIVE)
+    assert any_store.add(waiting)
+    assert any_store.activate(waiting, instead_of=b"aaaa")
+    assert record_of(any_store, b"bbbb").wrapped == waiting.wrapped
+    assert [r.state for r in any_store.load("main").records] == [KeyState.DEACTIVATED, KeyState.ACTIVE]
+
+
+@pytest.mark.parametrize(
+    ("new", "instead_of"),
+    [
+        (record(b"cccc", 3), b"aaaa"),  # someone rotated meanwhile
+        (record(b"cccc", 2), b"bbbb"),  # the sequence is taken
+        (record(b"cccc", 1), b"bbbb"),
+    ],
+    ids=["rotated meanwhile", "sequence taken", "sequence lower"],
+)
+def test_activating_on_old_news_changes_nothing(any_store: KeyStore, new: KeyRecord, instead_of: bytes) -> None:
+    with_keyring(any_store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
+    before = any_store.load("main")
+    assert not any_store.activate(new, instead_of=instead_of)
+    assert any_store.load("main") == before
+
+
+def test_a_destroyed_key_leaves_a_tombstone_without_its_bytes(any_store: KeyStore) -> None:
+    with_keyring(any_store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
+    any_store.destroy(KEYRING, b"aaaa")
+    any_store.destroy(KEYRING, b"aaaa")
+    with reading(any_store.engine) as connection:
+        row = connection.execute(select(key_table).where(key_table.c.key_id == b"aaaa")).one()
+    assert (row.state, row.wrapped) == ("destroyed", None)
+    assert not record_of(any_store, b"aaaa").live
+
+
+def test_the_wrapped_bytes_of_a_destroyed_key_are_overwritten_on_sqlite(store: KeyStore) -> None:
+    with_keyring(store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
+    wrapped = record_of(store, b"aaaa").wrapped
+    assert wrapped is not None
+    store.destroy(KEYRING, b"aaaa")
+    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        path = connection.execute(text("PRAGMA database_list")).one()[2]
+        connection.exec_driver_sql("COMMIT")
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.exec_driver_sql("BEGIN")
+    with open(path, "rb") as file:
+        assert wrapped.ciphertext not in file.read()
+
+
+@pytest.mark.parametrize("key_id", [b"bbbb", b"zzzz"], ids=["active", "unknown"])
+def test_only_a_key_that_no_longer_seals_is_destroyed(any_store: KeyStore, key_id: bytes) -> None:
+    with_keyring(any_store, record(b"bbbb"))
+    with pytest.raises(KeyringError, match=r"cannot become destroyed: rotate first|no key 7a7a7a7a"):
+        any_store.destroy(KEYRING, key_id)
+    assert record_of(any_store, b"bbbb").live
+
+
+def test_a_key_of_another_keyring_is_not_destroyed(any_store: KeyStore) -> None:
+    with_keyring(any_store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
+    with pytest.raises(KeyringError, match="no key 61616161"):
+        any_store.destroy(bytes(16), b"aaaa")
+
+
+def test_a_key_is_added_as_pre_active_only(any_store: KeyStore) -> None:
+    with pytest.raises(KeyringError, match="pre-active"):
+        any_store.add(record(b"aaaa"))
+
+
+def test_wrapped_bytes_swapped_by_sql_open_in_neither_place(any_store: KeyStore) -> None:
+    with_keyring(any_store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
+    one, two = record_of(any_store, b"aaaa").wrapped, record_of(any_store, b"bbbb").wrapped
+    assert one is not None
+    assert two is not None
+    with writing(any_store.engine) as connection:
+        for key_id, other in ((b"aaaa", two), (b"bbbb", one)):
+            statement = update(key_table).where(key_table.c.key_id == key_id)
+            connection.execute(statement.values(wrapped=other.ciphertext))
+    for swapped in any_store.load("main").records:
+        assert swapped.wrapped is not None
+        with pytest.raises(CannotUnwrapError):
+            PROVIDER.unwrap([(swapped.wrapped, swapped.context)])
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("state", "asleep"), ("state", "destroyed"), ("purpose", "fun"), ("sequence", 0), ("created_at", "yesterday")],
+)
+def test_a_row_changed_by_hand_is_told_as_such(any_store: KeyStore, column: str, value: object) -> None:
+    with_keyring(any_store, record(b"aaaa"))
+    with writing(any_store.engine) as connection:
+        connection.execute(update(key_table).values({column: value}))
+    with pytest.raises(KeyringError, match="61616161 that makes no sense"):
+        any_store.load("main")
+
+
+def test_the_schema_can_be_created_again(any_store: KeyStore) -> None:
+    any_store.create_schema()
+    any_store.check_schema()
+
+
+def test_the_database_itself_refuses_a_second_key_of_one_sequence(any_store: KeyStore) -> None:
+    with_keyring(any_store, record(b"aaaa"))
+    columns = "keyring_id, purpose, sequence, state, wrapped, kek, kek_version, created_at, changed_at"
+    twin = text(f"INSERT INTO noisevault_key (key_id, {columns}) SELECT :id, {columns} FROM noisevault_key")
+    with writing(any_store.engine) as connection, pytest.raises(IntegrityError):
+        connection.execute(twin, {"id": b"bbbb"})
+
+
+def create_schema_in_a_race(wait: Callable[[], object], url: str) -> str:
+    store = KeyStore.from_url(url)
+    wait()
+    store.create_schema()
+    store.check_schema()
+    return "created"
+
+
+def test_two_processes_create_the_schema_at_once(database_url: str) -> None:
+    assert race(create_schema_in_a_race, database_url, processes=3) == ["created"] * 3
+
+
+def activate_in_a_race(wait: Callable[[], object], url: str) -> bool:
+    store = KeyStore.from_url(url)
+    new = record(os.urandom(4), 2)
+    wait()
+    return store.activate(new, instead_of=b"aaaa")
+
+
+def test_of_two_processes_that_activate_a_key_one_wins(any_store: KeyStore, database_url: str) -> None:
+    with_keyring(any_store, record(b"aaaa"))
+    assert sorted(race(activate_in_a_race, database_url)) == [False, True]
+    states = [r.state for r in any_store.load("main").records]
+    assert states == [KeyState.DEACTIVATED, KeyState.ACTIVE]

@@ -1,0 +1,57 @@
+"""A provider is opened from a URI; what cannot be opened says what to write."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kms.errors import KeyFileError, MisconfiguredError, UnknownProviderError
+from kms.open_provider import ProviderSettings, open_provider
+from kms.providers.hcvault import TransitProvider
+from kms.providers.local import LocalProvider, create_key_file
+from kms.secret import SecretText
+
+SETTINGS = ProviderSettings(token=SecretText("s.hunter2"))
+
+
+def test_the_scheme_chooses_the_provider(tmp_path: Path) -> None:
+    create_key_file(tmp_path / "kek")
+    assert isinstance(open_provider(f"local:{tmp_path / 'kek'}"), LocalProvider)
+    assert isinstance(open_provider("hcvault://vault.example.org/transit/keys/main", SETTINGS), TransitProvider)
+
+
+@pytest.mark.parametrize("uri", ["", "kek", "awskms://arn:aws:kms:x", "vault.example.org:8200/transit/keys/main"])
+def test_another_scheme_is_refused_with_those_there_are(uri: str) -> None:
+    with pytest.raises(UnknownProviderError, match=r"write local:PATH or hcvault://HOST:8200/transit/keys/NAME"):
+        open_provider(uri)
+
+
+def test_a_missing_key_file_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match="cannot open"):
+        open_provider(f"local:{tmp_path / 'kek'}")
+
+
+def test_a_token_is_needed_and_is_not_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / ".vault-token").write_text("ambient")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("VAULT_TOKEN", "ambient")
+    with pytest.raises(MisconfiguredError, match="needs a token in the settings"):
+        open_provider("hcvault://vault.example.org/transit/keys/main")
+
+
+def test_the_token_is_not_printed() -> None:
+    provider = open_provider("hcvault://vault.example.org/transit/keys/main", SETTINGS)
+    assert "hunter2" not in f"{SETTINGS!r} {provider!r} {provider}"
+
+
+def test_a_token_in_plain_text_is_refused() -> None:
+    plain: Any = "s.hunter2"
+    with pytest.raises(TypeError, match="SecretText") as raised:
+        ProviderSettings(token=plain)
+    assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, 61, float("nan"), float("inf")])
+def test_a_request_without_an_end_is_refused(timeout: float) -> None:
+    with pytest.raises(ValueError, match="timeout"):
+        ProviderSettings(timeout=timeout)
