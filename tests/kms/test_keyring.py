@@ -1,0 +1,412 @@
+"""The keyring: what seals, what opens, what happens when keys change, and that nothing leaks from it."""
+
+import copy
+import os
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from kms.errors import (
+    AccessDeniedError,
+    CannotUnwrapError,
+    KeyDestroyedError,
+    KeyringError,
+    LeaseExpiredError,
+    SealLimitError,
+    UnavailableError,
+    UnknownKeyIdError,
+)
+from kms.key_database import writing
+from kms.key_record import KeyringState, KeyState, Purpose
+from kms.key_store import KeyStore
+from kms.key_tables import key_table, seal_count_table
+from kms.keyring import Keyring
+from tests.kms.manual_clock import ManualClock
+from tests.kms.racing import race
+from tests.kms.scripted_provider import ScriptedProvider
+
+DATA, INDEX, LEDGER = Purpose.DATA, Purpose.INDEX, Purpose.LEDGER
+
+
+@pytest.fixture
+def keyring(store: KeyStore, provider: ScriptedProvider, clock: ManualClock) -> Keyring:
+    keyring = Keyring.create(store, provider, "main", clock=clock)
+    provider.batches.clear()
+    return keyring
+
+
+@pytest.fixture
+def elsewhere(keyring: Keyring, store: KeyStore, provider: ScriptedProvider, clock: ManualClock) -> Keyring:
+    """The same keyring in another process."""
+    return Keyring.open(store, provider, "main", clock=clock)
+
+
+def count_loads(monkeypatch: pytest.MonkeyPatch, store: KeyStore) -> list[str]:
+    loads: list[str] = []
+    load = store.load
+
+    def counted(name: str) -> KeyringState:
+        loads.append(name)
+        return load(name)
+
+    monkeypatch.setattr(store, "load", counted)
+    return loads
+
+
+def fail_loads(monkeypatch: pytest.MonkeyPatch, store: KeyStore) -> None:
+    def down(name: str) -> KeyringState:
+        raise UnavailableError("the key store does not answer")
+
+    monkeypatch.setattr(store, "load", down)
+
+
+def test_a_new_keyring_has_one_active_key_for_each_purpose(any_store: KeyStore, provider: ScriptedProvider) -> None:
+    keyring = Keyring.create(any_store, provider, "main")
+    assert [(r.purpose, r.sequence, r.state) for r in keyring.records()] == [
+        (purpose, 1, KeyState.ACTIVE) for purpose in (DATA, INDEX, LEDGER)
+    ]
+    keys = [keyring.sealing(purpose).key for purpose in Purpose]
+    assert len({key.secret.raw for key in keys}) == len({key.key_id for key in keys}) == 3
+    assert len(keyring.id) == 16
+
+
+def test_another_process_opens_the_same_keys(any_store: KeyStore, provider: ScriptedProvider) -> None:
+    keyring = Keyring.create(any_store, provider, "main")
+    other = Keyring.open(any_store, provider, "main")
+    assert other.id == keyring.id
+    assert other.sealing(DATA).key == keyring.sealing(DATA).key
+    assert other.opening(DATA, keyring.sealing(DATA).key.key_id) == keyring.sealing(DATA).key
+
+
+def test_a_keyring_that_does_not_exist_is_not_made(store: KeyStore, provider: ScriptedProvider) -> None:
+    with pytest.raises(KeyringError, match="no keyring called 'main'"):
+        Keyring.open(store, provider, "main")
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201])
+def test_a_keyring_has_a_name_that_fits(store: KeyStore, provider: ScriptedProvider, name: str) -> None:
+    with pytest.raises(KeyringError, match="1 to 200 characters"):
+        Keyring.create(store, provider, name)
+
+
+def test_sealing_in_the_lease_asks_nobody(
+    keyring: Keyring, store: KeyStore, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch, clock: ManualClock
+) -> None:
+    first = keyring.sealing(DATA)
+    loads = count_loads(monkeypatch, store)
+    clock.advance(119)
+    assert keyring.sealing(DATA) is first
+    assert loads == []
+    assert provider.batches == [1]
+
+
+def test_a_rotation_reaches_other_processes_within_the_sealing_lease(
+    keyring: Keyring, elsewhere: Keyring, clock: ManualClock
+) -> None:
+    old = elsewhere.sealing(DATA).key
+    new = keyring.rotate(DATA)
+    assert new.key_id != old.key_id
+    assert keyring.sealing(DATA).key.key_id == new.key_id
+    assert elsewhere.sealing(DATA).key == old
+    clock.advance(180)
+    assert elsewhere.sealing(DATA).key.key_id == new.key_id
+    assert elsewhere.opening(DATA, old.key_id) == old
+
+
+def test_nothing_is_sealed_when_the_store_was_not_read_for_a_lease(
+    keyring: Keyring, store: KeyStore, monkeypatch: pytest.MonkeyPatch, clock: ManualClock
+) -> None:
+    key = keyring.sealing(DATA).key
+    fail_loads(monkeypatch, store)
+    clock.advance(179)
+    assert keyring.sealing(DATA).key == key
+    assert keyring.sealing(DATA).until <= clock() + 1
+    clock.advance(1)
+    with pytest.raises(LeaseExpiredError, match="does not answer"):
+        keyring.sealing(DATA)
+    assert keyring.opening(DATA, key.key_id) == key
+    monkeypatch.undo()
+    assert keyring.sealing(DATA).key == key
+
+
+def test_sealing_does_not_outlive_the_unwrapped_key(
+    keyring: Keyring, provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    start = clock()
+    keyring.opening(DATA, keyring.sealing(DATA).key.key_id)
+    clock.advance(299)
+    assert keyring.sealing(DATA).until == start + 300
+    provider.fail = AccessDeniedError("no")
+    clock.advance(1)
+    with pytest.raises(AccessDeniedError):
+        keyring.sealing(DATA)
+
+
+def test_keys_survive_an_outage_of_the_key_service_for_an_hour(
+    keyring: Keyring, provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    key = keyring.sealing(DATA).key
+    provider.fail = UnavailableError("down")
+    for _ in range(59):
+        clock.advance(60)
+        assert keyring.sealing(DATA).key == key
+        assert keyring.opening(DATA, key.key_id) == key
+    clock.advance(60)
+    with pytest.raises(UnavailableError):
+        keyring.sealing(DATA)
+    with pytest.raises(UnavailableError):
+        keyring.opening(DATA, key.key_id)
+
+
+def test_a_new_key_id_is_found_by_one_reading(
+    keyring: Keyring, elsewhere: Keyring, store: KeyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = keyring.rotate(DATA)
+    loads = count_loads(monkeypatch, store)
+    threads = [threading.Thread(target=elsewhere.opening, args=(DATA, new.key_id)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(loads) == 1
+    assert elsewhere.opening(DATA, new.key_id).sequence == 2
+
+
+def test_k10_01_an_unknown_key_id_is_unknown_for_five_seconds_and_alone(
+    keyring: Keyring, elsewhere: Keyring, store: KeyStore, monkeypatch: pytest.MonkeyPatch, clock: ManualClock
+) -> None:
+    loads = count_loads(monkeypatch, store)
+    for _ in range(3):
+        with pytest.raises(UnknownKeyIdError, match="'main' has no data key 00000009"):
+            keyring.opening(DATA, b"\0\0\0\x09")
+    assert len(loads) == 1
+    new = elsewhere.rotate(DATA)
+    assert keyring.opening(DATA, new.key_id).key_id == new.key_id
+    before = len(loads)
+    clock.advance(5)
+    with pytest.raises(UnknownKeyIdError):
+        keyring.opening(DATA, b"\0\0\0\x09")
+    assert len(loads) == before + 1
+
+
+def test_k10_01_another_key_file_is_another_error_than_an_unknown_key_id(
+    keyring: Keyring, store: KeyStore, clock: ManualClock
+) -> None:
+    wrong = Keyring.open(store, ScriptedProvider(kek=b"\1" * 32), "main", clock=clock)
+    with pytest.raises(CannotUnwrapError, match="give the right key file"):
+        wrong.opening(DATA, keyring.records(DATA)[0].key_id)
+    with pytest.raises(CannotUnwrapError):
+        wrong.sealing(DATA)
+    with pytest.raises(UnknownKeyIdError):
+        wrong.opening(DATA, b"\0\0\0\x09")
+
+
+def test_an_id_is_not_unknown_because_the_store_is_down(
+    keyring: Keyring, elsewhere: Keyring, store: KeyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = elsewhere.rotate(DATA)
+    with monkeypatch.context() as outage:
+        fail_loads(outage, store)
+        with pytest.raises(UnavailableError):
+            keyring.opening(DATA, new.key_id)
+    assert keyring.opening(DATA, new.key_id).key_id == new.key_id
+
+
+def test_a_key_serves_its_own_purpose_only(keyring: Keyring) -> None:
+    index = keyring.sealing(INDEX).key
+    for _ in range(2):
+        with pytest.raises(UnknownKeyIdError, match="no data key"):
+            keyring.opening(DATA, index.key_id)
+    assert keyring.opening(INDEX, index.key_id) == index
+
+
+def test_the_first_key_stays_the_first(keyring: Keyring) -> None:
+    first = keyring.first(LEDGER)
+    keyring.rotate(LEDGER)
+    keyring.rotate(LEDGER)
+    assert keyring.first(LEDGER) == first
+    assert first.sequence == 1
+
+
+def test_a_destroyed_key_is_told_as_such_everywhere_within_the_leases(
+    keyring: Keyring, elsewhere: Keyring, clock: ManualClock
+) -> None:
+    old = elsewhere.sealing(DATA).key
+    with pytest.raises(KeyringError, match="rotate first"):
+        keyring.destroy(old.key_id)
+    keyring.rotate(DATA)
+    keyring.destroy(old.key_id)
+    with pytest.raises(KeyDestroyedError, match=old.key_id.hex()):
+        keyring.opening(DATA, old.key_id)
+    clock.advance(300)
+    with pytest.raises(KeyDestroyedError):
+        elsewhere.opening(DATA, old.key_id)
+    assert [r.state for r in keyring.records(DATA)] == [KeyState.DESTROYED, KeyState.ACTIVE]
+
+
+def test_a_key_can_be_prepared_before_it_seals(keyring: Keyring, elsewhere: Keyring) -> None:
+    waiting = keyring.prepare(DATA)
+    assert waiting.state is KeyState.PRE_ACTIVE
+    assert keyring.sealing(DATA).key.sequence == 1
+    assert elsewhere.opening(DATA, waiting.key_id).sequence == 2
+    assert keyring.rotate(DATA).key_id == waiting.key_id
+    assert keyring.sealing(DATA).key.key_id == waiting.key_id
+    assert keyring.rotate(DATA).sequence == 3
+
+
+def test_warming_opens_every_live_key_in_one_call(keyring: Keyring, provider: ScriptedProvider) -> None:
+    first = keyring.sealing(DATA).key.key_id
+    keyring.rotate(DATA)
+    keyring.rotate(DATA)
+    keyring.destroy(first)
+    live = {r.key_id for r in keyring.records() if r.live}
+    provider.batches.clear()
+    assert keyring.warm() == live
+    assert provider.batches == [4]
+    for record in keyring.records():
+        if record.live:
+            keyring.opening(record.purpose, record.key_id)
+    assert provider.batches == [4]
+
+
+def test_warming_tells_which_keys_do_not_open(keyring: Keyring, provider: ScriptedProvider) -> None:
+    old, new = keyring.records(DATA)[0], keyring.rotate(DATA)
+    provider.refuse[old.context] = CannotUnwrapError("changed")
+    assert keyring.warm() == {r.key_id for r in keyring.records()} - {old.key_id}
+    assert keyring.opening(DATA, new.key_id).key_id == new.key_id
+    provider.fail = AccessDeniedError("no")
+    with pytest.raises(AccessDeniedError):
+        keyring.rotate(DATA)
+
+
+def test_wrapped_bytes_swapped_by_sql_do_not_open(any_store: KeyStore, provider: ScriptedProvider) -> None:
+    Keyring.create(any_store, provider, "main").rotate(DATA)
+    one, two = any_store.load("main").of(DATA)
+    assert one.wrapped is not None
+    assert two.wrapped is not None
+    with writing(any_store.engine) as connection:
+        for record, other in ((one, two.wrapped), (two, one.wrapped)):
+            row = key_table.c.key_id == record.key_id
+            connection.execute(update(key_table).where(row).values(wrapped=other.ciphertext))
+    fresh = Keyring.open(any_store, provider, "main")
+    for record in (one, two):
+        with pytest.raises(CannotUnwrapError):
+            fresh.opening(DATA, record.key_id)
+    assert fresh.warm() == {record.key_id for record in any_store.load("main").records} - {one.key_id, two.key_id}
+
+
+def test_seals_are_counted_for_each_key_and_field(keyring: Keyring, store: KeyStore) -> None:
+    key_id = keyring.sealing(DATA).key.key_id
+    keyring.reserve_seals(key_id, "patients.email", 3)
+    assert keyring.seal_counts() == {(key_id, "patients.email"): 256}
+    with writing(store.engine) as connection:
+        connection.execute(update(seal_count_table).values(counted=2**32))
+    with pytest.raises(SealLimitError, match="rotate"):
+        keyring.reserve_seals(key_id, "patients.email", 254)
+    new = keyring.rotate(DATA)
+    keyring.reserve_seals(new.key_id, "patients.email", 254)
+
+
+def repeating(*ids: bytes) -> Callable[[int], bytes]:
+    """A source whose key ids are these, and then random."""
+    source: Iterator[bytes] = iter(ids)
+    return lambda size: next(source, None) or os.urandom(4) if size == 4 else os.urandom(size)
+
+
+def test_ids_that_repeat_are_drawn_again_tombstones_and_other_keyrings_included(
+    any_store: KeyStore, provider: ScriptedProvider
+) -> None:
+    one = Keyring.create(any_store, provider, "one", random=repeating(b"aaaa", b"aaaa", bytes(4), b"bbbb", b"cccc"))
+    assert [r.key_id for r in one.records()] == [b"aaaa", b"bbbb", b"cccc"]
+    one.rotate(DATA)
+    one.destroy(b"aaaa")
+    two = Keyring.create(any_store, provider, "two", random=repeating(b"aaaa", b"xxxx", b"yyyy", b"dddd"))
+    assert b"aaaa" not in {r.key_id for r in two.records()}
+    three = Keyring.open(any_store, provider, "one", random=repeating(b"dddd", b"aaaa", b"bbbb", b"eeee"))
+    new = three.rotate(DATA)
+    assert new.key_id not in {b"aaaa", b"bbbb", b"cccc", b"dddd", bytes(4)}
+    ids = [r.key_id for name in ("one", "two") for r in any_store.load(name).records]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_source_that_only_repeats_makes_no_keys(store: KeyStore, provider: ScriptedProvider) -> None:
+    with pytest.raises(KeyringError, match="broken"):
+        Keyring.create(store, provider, "main", random=lambda size: b"a" * size)
+    assert store.names() == []
+
+
+def test_a_name_that_was_given_to_another_keyring_is_noticed(
+    keyring: Keyring, store: KeyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = KeyringState(bytes(16), "main", store.load("main").records)
+    monkeypatch.setattr(store, "load", lambda name: other)
+    with pytest.raises(KeyringError, match="another keyring's now"):
+        keyring.records()
+
+
+@pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_keyring_is_not_pickled_or_copied(keyring: Keyring, use: Any) -> None:
+    with pytest.raises(TypeError, match="never pickled or copied"):
+        use(keyring)
+
+
+def test_nothing_that_is_shown_holds_a_key(keyring: Keyring) -> None:
+    sealing = keyring.sealing(DATA)
+    raw = sealing.key.secret.raw
+    for shown in (repr(keyring), repr(sealing), repr(keyring.records()), repr(vars(keyring))):
+        assert raw.hex() not in shown
+        assert repr(raw)[2:-1] not in shown
+    assert repr(keyring) == f"Keyring('main', id={keyring.id.hex()})"
+
+
+def in_a_child(work: Callable[[], bool]) -> bool:
+    pid = os.fork()
+    if pid == 0:
+        good = False
+        try:
+            good = work()
+        finally:
+            os._exit(0 if good else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_a_forked_child_opens_its_keys_itself(any_store: KeyStore, provider: ScriptedProvider) -> None:
+    keyring = Keyring.create(any_store, provider, "main")
+    key = keyring.sealing(DATA).key
+    calls = len(provider.batches)
+
+    def child() -> bool:
+        forgotten = not keyring._sealing and keyring._unwrapped.peek(key.key_id) is None
+        again = keyring.sealing(DATA).key == key and keyring.rotate(DATA).sequence == 2
+        return forgotten and again and len(provider.batches) > calls
+
+    keyring._lease._lock.acquire()  # as if another thread were reading while we fork
+    try:
+        assert in_a_child(child)
+    finally:
+        keyring._lease._lock.release()
+    assert keyring._unwrapped.peek(key.key_id) is not None
+    assert keyring.records(DATA)[-1].sequence == 2
+
+
+def rotate_in_a_race(wait: Callable[[], object], url: str) -> bytes:
+    keyring = Keyring.open(KeyStore.from_url(url), ScriptedProvider(), "main")
+    wait()
+    return keyring.rotate(DATA).key_id
+
+
+def test_two_processes_that_rotate_at_once_lose_no_key(
+    any_store: KeyStore, provider: ScriptedProvider, database_url: str
+) -> None:
+    keyring = Keyring.create(any_store, provider, "main")
+    old = keyring.sealing(DATA).key
+    answers = race(rotate_in_a_race, database_url)
+    records = keyring.records(DATA)
+    assert [r.sequence for r in records] == list(range(1, len(records) + 1))
+    assert [r.state for r in records] == [KeyState.DEACTIVATED] * (len(records) - 1) + [KeyState.ACTIVE]
+    assert set(answers) == {r.key_id for r in records} - {old.key_id}
+    assert keyring.warm() == {r.key_id for r in keyring.records()}
