@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, Engine, event
 
 from tests.servers.openbao import BaoDev, bao_dev
 from tests.servers.postgres import fresh_database, postgres_server
@@ -33,3 +34,18 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'application.db'}"
     return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture(autouse=True)
+def closed_connections() -> Iterator[None]:
+    """Every engine that a test connected by is disposed of after it: no connection is left to the collector."""
+    engines: set[Engine] = set()
+
+    def remember(connection: Connection) -> None:
+        engines.add(connection.engine)
+
+    event.listen(Engine, "engine_connect", remember)
+    yield
+    event.remove(Engine, "engine_connect", remember)
+    for engine in engines:
+        engine.dispose()

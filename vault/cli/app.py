@@ -1,8 +1,8 @@
 """The application: the commands by name, and one place where an error becomes one line and an exit status."""
 
 import sys
+from typing import NoReturn
 
-import click
 import typer
 from rich.console import Console
 from sqlalchemy.exc import SQLAlchemyError
@@ -35,26 +35,21 @@ for command in (
 app.add_typer(keys.app, name="keys")
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; exits with 0, 1 (refused or failed, one line says why) or 2 (the words are off)."""
-    complaints = Console(stderr=True)
     try:
-        sys.exit(app(arguments, standalone_mode=False) or 0)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
-        complaints.print("stopped; what was committed stays, and the command can be started again")
-        sys.exit(130)
+        app(arguments)
+        sys.exit(0)
     except (VaultError, KmsError, DpError) as error:
-        complaints.print(f"refused: {error}", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(1)
+        refuse(str(error))
     except SQLAlchemyError as error:
         # The driver's own text may quote a row.
-        complaints.print(f"the database refused or did not answer ({type(error).__name__}); its own log says more")
-        sys.exit(1)
+        refuse(f"the database refused or did not answer ({type(error).__name__}); its own log says more")
     except OSError as error:
-        complaints.print(f"refused: {error.strerror}: {error.filename}", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(1)
+        refuse(f"{error.strerror}: {error.filename}")
+
+
+def refuse(reason: str) -> NoReturn:
+    """One line on standard error, and exit status 1."""
+    Console(stderr=True).print(f"refused: {reason}", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(1)

@@ -32,9 +32,7 @@ def ask(
     name = dataset or only_dataset(project.policy)
     ledger = open_ledger(project.policy, project.opened.keyring)
     for question in asked:
-        released = answer(
-            project, ledger, name, question, nano_epsilon=nano_epsilon, who=who or getpass.getuser()
-        )
+        released = answer(project, ledger, name, question, nano_epsilon=nano_epsilon, who=who or getpass.getuser())
         labels = project.policy.dataset[name].group_labels(question.by)
         if as_json:
             typer.echo(json.dumps(in_json(question, released, labels)))

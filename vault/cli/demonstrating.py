@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.rule import Rule
 from rich.table import Table as Grid
 
 import dp
@@ -62,8 +61,7 @@ def demo(
 
 
 def step(title: str) -> None:
-    console.print()
-    console.print(Rule(title, align="left", style="bold"))
+    console.print(f"\n[bold]== {title}[/bold]")
 
 
 def rotate_meanwhile(project: Project, policy: Path) -> None:
@@ -85,7 +83,7 @@ def ask_beside_exact(project: Project, ledger: Ledger) -> None:
     for text in ("count(*) by site", "sum(medical_spending) by site", "mean(medical_spending) by site"):
         released = ask(project, ledger, text)
         grid = Grid(
-            "site", "noisy answer", f"interval ({released.interval_label})", "exact, clamped", "exact", title=text
+            "site", "noisy answer", f"interval ({released.interval_label})", "exact, as bounded", "exact", title=text
         )
         for group, (site, figures) in zip(released.groups, exact.items(), strict=True):
             low, high = (asking.number(bound) for bound in group.interval)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -13,8 +13,12 @@ from sqlalchemy import Table, select
 from vault.cli.importing import only_table
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.errors import PolicyError
+from vault.files.cell import EXPECTED, converter
+from vault.policy import ColumnType
 from vault.raw_table import raw_table
 
+# Ours: wider rows are shown one below the other.
+MOST_COLUMNS: Final = 6
 TableOption = Annotated[str | None, typer.Option("--table", help="The table; not needed when the policy has one.")]
 
 
@@ -32,7 +36,7 @@ def find(
     declared = project.policy.table[name].column
     if column not in declared:
         raise PolicyError(f"table {name} has no column {column!r}; it has: {', '.join(declared)}")
-    asked = declared[column].from_text(value)
+    asked = typed(value, column, declared[column].type)
     with project.engine.connect() as connection:
         rows = connection.execute(select(*visible(found, declared)).where(found.c[column] == asked)).mappings().all()
     print_rows(list(declared), rows, as_json=as_json)
@@ -58,6 +62,14 @@ def show(
     print_rows(names, rows, as_json=as_json)
 
 
+def typed(value: str, column: str, kind: ColumnType) -> object:
+    """The text of the command line as a value of the column. Raises: PolicyError naming the kind that is expected."""
+    found = converter(kind)(value)
+    if found is None:
+        raise PolicyError(f"{column} holds {EXPECTED[kind]}, and what was given is none")
+    return found
+
+
 def visible(table: Table, names: Iterable[str]) -> list[Any]:
     return [table.c[name] for name in names]
 
@@ -67,10 +79,18 @@ def print_rows(names: Sequence[str], rows: Iterable[Mapping[Any, Any]], *, as_js
         for row in rows:
             typer.echo(json.dumps({name: in_json(row[name]) for name in names}, ensure_ascii=False))
         return
-    grid = Grid(*names)
-    for row in rows:
-        grid.add_row(*(Text(in_words(row[name])) for name in names))
-    Console().print(grid)
+    shown = [[in_words(row[name]) for name in names] for row in rows]
+    if len(names) <= MOST_COLUMNS:
+        grid = Grid(*names)
+        for row in shown:
+            grid.add_row(*map(Text, row))
+        Console().print(grid)
+        return
+    for row in shown:
+        grid = Grid(show_header=False)
+        for name, cell in zip(names, row, strict=True):
+            grid.add_row(name, Text(cell))
+        Console().print(grid)
 
 
 def in_json(value: object) -> object:
@@ -83,5 +103,5 @@ def in_words(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bytes):
-        return value.hex() if len(value) <= 12 else f"{value[:12].hex()}… ({len(value)} bytes)"
+        return value.hex() if len(value) <= 40 else f"{value[:24].hex()}… ({len(value)} bytes)"
     return str(value)

@@ -62,8 +62,8 @@ class Reencryption:
     def run(self, progress: Callable[[Progress], None] = lambda _: None) -> Report:
         """Until a pass meets no row that changed meanwhile; then count what is left, by a scan of its own."""
         report = Report(self.table.fullname)
-        if not self.fields:
-            return report
+        for keyring in {id(field.keyring): field.keyring for field in self.fields.values()}.values():
+            keyring.records()  # reads the store: a rotation by another process is seen at once, not a lease later
         for number in range(1, PASSES + 1):
             changed_before = report.changed_meanwhile
             self._one_pass(number, report, progress)

@@ -1,0 +1,146 @@
+"""Re-encryption on SQLite and PostgreSQL, with what services do meanwhile and with rows that do not open."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from kms import Purpose
+from tests.vault.projects import make_project, visit
+from vault.errors import JobIncompleteError
+from vault.jobs.reencrypt import Progress, Reencryption
+from vault.project import Project
+from vault.raw_table import raw_table
+from vault.scan import key_id_of
+
+PERSONS = 50
+
+
+@pytest.fixture
+def project(tmp_path: Path, database_url: str) -> Iterator[Project]:
+    project = make_project(tmp_path, database_url)
+    with project.engine.begin() as connection:
+        connection.execute(insert(project.table("visit")), [visit(person) for person in range(PERSONS)])
+    yield project
+    project.engine.dispose()
+
+
+def job(project: Project, rows_a_batch: int = 10) -> Reencryption:
+    table = project.table("visit")
+    return Reencryption(project.engine, table, project.fields(table), rows_a_batch)
+
+
+def stored(project: Project) -> list[dict[str, Any]]:
+    raw = raw_table(project.table("visit"))
+    with project.engine.connect() as connection:
+        return [dict(row) for row in connection.execute(select(raw).order_by(raw.c.person)).mappings()]
+
+
+def test_k11_01_every_value_moves_to_the_new_key_and_the_terms_stay(project: Project) -> None:
+    before = stored(project)
+    new = project.opened.keyring.rotate(Purpose.DATA).key_id
+    report = job(project).run()
+    report.require_complete()
+    assert (report.rewritten, report.changed_meanwhile, report.remaining) == (PERSONS, 0, 0)
+    after = stored(project)
+    for name in ("national_id", "diagnosis", "spending"):
+        assert {key_id_of(row[name]) for row in after} == {new}
+    assert [row["national_id_bidx_a"] for row in after] == [row["national_id_bidx_a"] for row in before]
+    table = project.table("visit")
+    with project.engine.connect() as connection:
+        found = connection.execute(select(table.c.person, table.c.year, table.c.diagnosis, table.c.spending)).all()
+    assert sorted(found) == [(person, 1, "asthma", 10.0) for person in range(PERSONS)]
+
+
+def test_a_second_run_has_nothing_to_do(project: Project) -> None:
+    project.opened.keyring.rotate(Purpose.DATA)
+    job(project).run()
+    before = stored(project)
+    assert job(project).run().rewritten == 0
+    assert stored(project) == before
+
+
+def test_a_run_that_died_is_started_again_and_ends(project: Project) -> None:
+    project.opened.keyring.rotate(Purpose.DATA)
+
+    def die(step: Progress) -> None:
+        if step.seen == 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        job(project).run(die)
+    assert job(project).count_stale() == PERSONS - 30
+    assert job(project).run().rewritten == PERSONS - 30
+
+
+def test_k12_01_what_a_service_wrote_between_read_and_write_stays(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.opened.keyring.rotate(Purpose.DATA)
+    table = project.table("visit")
+    write: Callable[..., int] = Reencryption._write
+    wrote: list[int] = []
+
+    def write_late(self: Reencryption, raw: Any, changes: Any) -> int:
+        if not wrote:
+            wrote.append(7)
+            with project.engine.begin() as connection:
+                connection.execute(
+                    update(table).where(table.c.person == 7, table.c.year == 1).values(national_id="99-77777")
+                )
+        return write(self, raw, changes)
+
+    monkeypatch.setattr(Reencryption, "_write", write_late)
+    report = job(project).run()
+    assert (report.changed_meanwhile, report.remaining) == (1, 0)
+    with project.engine.connect() as connection:
+        found = connection.execute(
+            select(table.c.person, table.c.year, table.c.national_id).where(table.c.national_id == "99-77777")
+        ).all()
+    assert found == [(7, 1, "99-77777")]
+    assert job(project).count_stale() == 0
+
+
+def test_k11_03_a_row_that_does_not_open_is_left_byte_for_byte_and_listed(project: Project) -> None:
+    raw = raw_table(project.table("visit"))
+    with project.engine.begin() as connection:
+        alien = b"\x01\x00\xff\xff\xff\xff" + bytes(40)
+        connection.execute(update(raw).where(raw.c.person == 9).values(diagnosis=alien))
+    before = stored(project)[9]
+    project.opened.keyring.rotate(Purpose.DATA)
+    report = job(project).run()
+    assert report.rewritten == PERSONS - 1
+    assert report.unreadable == [(9, 1)]
+    assert stored(project)[9] == before
+    with pytest.raises(JobIncompleteError, match="1 rows do not open"):
+        report.require_complete()
+
+
+def test_k12_06_batches_of_only_bad_rows_do_not_end_the_run(project: Project) -> None:
+    raw = raw_table(project.table("visit"))
+    with project.engine.begin() as connection:
+        bad = b"\x01\x00\xff\xff\xff\xff" + bytes(40)
+        connection.execute(update(raw).where(raw.c.person.between(10, 19)).values(diagnosis=bad))
+    project.opened.keyring.rotate(Purpose.DATA)
+    report = job(project).run()
+    assert (report.rewritten, len(report.unreadable), report.remaining) == (40, 10, 0)
+
+
+def test_null_stays_null_and_a_table_without_rows_is_done(project: Project) -> None:
+    with project.engine.begin() as connection:
+        connection.execute(raw_table(project.table("visit")).delete())
+        connection.execute(insert(project.table("visit")), [visit(1, diagnosis=None, national_id=None)])
+    project.opened.keyring.rotate(Purpose.DATA)
+    assert job(project).run().rewritten == 1
+    (row,) = stored(project)
+    assert row["diagnosis"] is None
+    assert row["national_id_bidx_a"] is None
+
+
+def test_progress_is_told_for_every_batch(project: Project) -> None:
+    steps: list[Progress] = []
+    job(project).run(steps.append)
+    assert [step.seen for step in steps] == [10, 20, 30, 40, 50]
+    assert {step.total for step in steps} == {PERSONS}

@@ -1,0 +1,127 @@
+"""The bridge on a real database, keys and ledger; the totals beneath the noise are looked at with noise left out."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import insert, text, update
+
+import dp
+from dp.errors import BudgetExhaustedError
+from kms import Purpose
+from tests.vault.projects import make_project, visit
+from vault.bridge import answer, chunks, declare_budgets, dp_question, open_ledger
+from vault.ledger_keys import tie_break_salt
+from vault.project import Project
+from vault.question import QuestionError, parse
+from vault.raw_table import raw_table
+from vault.scan import Scan
+
+
+@pytest.fixture
+def project(tmp_path: Path, database_url: str) -> Iterator[Project]:
+    project = make_project(tmp_path, database_url)
+    rows = [visit(person, year) for person in range(30) for year in range(1, 1 + 1 + person % 3)]
+    with project.engine.begin() as connection:
+        connection.execute(insert(project.table("visit")), rows)
+    yield project
+    project.engine.dispose()
+
+
+def totals(project: Project, text: str) -> tuple[tuple[int, ...], ...]:
+    """What the question adds up before the noise."""
+    question, rules = parse(text), project.policy.dataset["visits"]
+    table = project.table("visit")
+    salt = tie_break_salt(project.opened.keyring, "visits")
+    columns = tuple(sorted({*question.columns, "person"}))
+    scan = Scan(project.engine, table, project.fields(table), columns, project.opened.keyring.warm(), rows_a_batch=7)
+    asked = dp_question(project.policy, "visits", question, len(rules.group_labels(question.by)))
+    rows = chunks(scan, project.policy, rules, question, salt)
+    return asked.aggregate(asked.bound(rows, salt)).totals
+
+
+def test_units_are_bounded_groups_are_declared_and_filters_filter(project: Project) -> None:
+    # Persons 0, 3, 6... have one year, then two, then three, of which the cap lets two count.
+    assert totals(project, "count(*)") == ((10 * 1 + 10 * 2 + 10 * 2,),)
+    assert totals(project, "count(*) by site") == ((10, 20, 20),)
+    assert totals(project, "count(*) where spending <= 10") == ((30,),)
+    assert totals(project, "sum(spending) where year = 1") == ((30 * 1000,),)
+    assert totals(project, "count(*) where diagnosis = 'asthma' and site in (1, 2)") == ((30,),)
+    assert totals(project, "count(*) where diagnosis = 'gout'") == ((0,),)
+
+
+def test_null_units_values_and_undeclared_groups_are_dropped(project: Project) -> None:
+    with project.engine.begin() as connection:
+        connection.execute(
+            insert(project.table("visit")),
+            [visit(100, site=9), visit(101, site=None), visit(102, spending=None, site=1)],
+        )
+    assert totals(project, "count(*) by site") == ((11, 20, 20),)
+    assert totals(project, "sum(spending) where person >= 100") == ((2000,),)
+
+
+def test_what_does_not_open_is_dropped_without_a_word(project: Project, caplog: pytest.LogCaptureFixture) -> None:
+    raw = raw_table(project.table("visit"))
+    before = totals(project, "count(*) where spending >= 0 and year = 1")
+    with project.engine.begin() as connection:
+        stored = connection.execute(raw.select().where(raw.c.person == 1, raw.c.year == 1)).one().spending
+        flipped = stored[:-1] + bytes([stored[-1] ^ 1])
+        connection.execute(update(raw).where(raw.c.person == 1, raw.c.year == 1).values(spending=flipped))
+        unknown = stored[:2] + b"\xff\xff\xff\xfe" + stored[6:]
+        connection.execute(update(raw).where(raw.c.person == 3, raw.c.year == 1).values(spending=unknown))
+        connection.execute(update(raw).where(raw.c.person == 6, raw.c.year == 1).values(spending=b"plain"))
+    with caplog.at_level(logging.DEBUG):
+        assert totals(project, "count(*) where spending >= 0 and year = 1") == ((before[0][0] - 3,),)
+    assert not [record for record in caplog.records if "spending" in record.getMessage()]
+
+
+def test_a_copied_row_does_not_count_for_another_person(project: Project) -> None:
+    raw = raw_table(project.table("visit"))
+    with project.engine.begin() as connection:
+        victim = connection.execute(raw.select().where(raw.c.person == 2, raw.c.year == 1)).mappings().one()
+        forged = [dict(victim) | {"person": person} for person in range(1000, 1100)]
+        connection.execute(insert(raw), forged)
+    assert totals(project, "count(*) where spending >= 0 and person >= 1000") == ((0,),)
+
+
+def test_answers_are_charged_repeated_for_nothing_and_refused_when_the_budget_is_gone(project: Project) -> None:
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    declare_budgets(ledger, project.policy)
+    half = dp.parse_epsilon("0.5")
+    first = answer(project, ledger, "visits", parse("mean(spending) by site"), nano_epsilon=half, who="ann")
+    again = answer(project, ledger, "visits", parse("MEAN( spending )  by site"), nano_epsilon=half, who="bob")
+    assert first == again
+    assert [group.group for group in first.groups] == [0, 1, 2]
+    assert ledger.status("visits").spent == half
+    answer(project, ledger, "visits", parse("count(*)"), nano_epsilon=half, who="ann")
+    with pytest.raises(BudgetExhaustedError):
+        answer(project, ledger, "visits", parse("sum(spending)"), nano_epsilon=1, who="ann")
+    project.opened.keyring.rotate(Purpose.LEDGER)
+    third = answer(project, ledger, "visits", parse("mean(spending) by site"), nano_epsilon=half, who="ann")
+    assert third == first
+    ledger.verify_audit()
+
+
+def test_a_question_that_the_policy_does_not_allow_costs_nothing_and_reads_nothing(project: Project) -> None:
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    declare_budgets(ledger, project.policy)
+    with project.engine.begin() as connection:
+        connection.execute(text("DROP TABLE visit"))
+    for question in ("sum(year)", "count(*) by year", "mean(diagnosis)", "count(*) where nobody = 1"):
+        with pytest.raises(QuestionError):
+            answer(project, ledger, "visits", parse(question), nano_epsilon=1, who="ann")
+    assert ledger.status("visits").spent == 0
+
+
+def test_batches_do_not_change_which_rows_count(project: Project) -> None:
+    question, rules = parse("sum(spending)"), project.policy.dataset["visits"]
+    table, live = project.table("visit"), project.opened.keyring.warm()
+    sums = set()
+    for size in (1, 7, 10_000):
+        scan = Scan(project.engine, table, project.fields(table), ("person", "spending"), live, rows_a_batch=size)
+        asked = dp_question(project.policy, "visits", question, 1)
+        bounded = asked.bound(chunks(scan, project.policy, rules, question, b"salt"), b"salt")
+        sums.add(int(np.sum(bounded.value)))
+    assert len(sums) == 1
