@@ -1,0 +1,264 @@
+"""The Transit provider against a running OpenBao."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import requests
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kms.errors import (
+    AccessDeniedError,
+    CannotUnwrapError,
+    KeyNotFoundError,
+    KmsError,
+    LoginExpiredError,
+    MisconfiguredError,
+)
+from kms.key_database import writing
+from kms.key_record import Purpose
+from kms.key_store import KeyStore
+from kms.key_tables import key_table
+from kms.keyring import Keyring
+from kms.open_provider import ProviderSettings, open_provider
+from kms.provider import KeyProvider, Wrapped
+from kms.providers.hcvault import ITEMS_A_REQUEST, TransitProvider
+from kms.secret import SecretKey, SecretText
+from tests.kms.manual_clock import ManualClock
+from tests.kms.providers.transit import Transit, b64, frames_of
+
+pytestmark = pytest.mark.openbao
+KEY = SecretKey(bytes(range(32)))
+
+
+def count_requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    sent: list[str] = []
+    send = requests.Session.request
+
+    def counted(session: requests.Session, method: str, url: str, **kwargs: Any) -> requests.Response:
+        sent.append(f"{method} {url}")
+        return send(session, method, url, **kwargs)
+
+    monkeypatch.setattr(requests.Session, "request", counted)
+    return sent
+
+
+def test_what_is_wrapped_unwraps_in_order(transit: Transit) -> None:
+    provider = open_provider(transit.uri(), ProviderSettings(SecretText("root"), allow_plain_http_to_loopback=True))
+    keys = [SecretKey(os.urandom(size)) for size in (16, 32, 64)]
+    pairs = [(provider.wrap(key, b"place %d" % n), b"place %d" % n) for n, key in enumerate(keys)]
+    assert provider.unwrap(pairs) == keys
+    assert provider.unwrap([]) == []
+    wrapped = pairs[0][0]
+    assert wrapped.kek == transit.uri()
+    assert wrapped.kek_version == "1"
+    assert wrapped.ciphertext.startswith(b"vault:v1:")
+
+
+def test_the_version_that_wrapped_is_recorded(transit: Transit) -> None:
+    provider = transit.provider()
+    old = provider.wrap(KEY, b"p")
+    transit.root.write_data(f"{transit.mount}/keys/kek/rotate", data={})
+    new = provider.wrap(KEY, b"p")
+    assert (old.kek_version, new.kek_version) == ("1", "2")
+    assert provider.unwrap([(old, b"p"), (new, b"p")]) == [KEY, KEY]
+
+
+def test_a_key_opens_in_its_own_place_only(transit: Transit) -> None:
+    provider = transit.provider()
+    one, two = provider.wrap(KEY, b"one"), provider.wrap(SecretKey(bytes(32)), b"two")
+    for wrapped, context in ((one, b"two"), (two, b"one"), (one, b"on"), (one, b"one ")):
+        with pytest.raises(CannotUnwrapError):
+            provider.unwrap([(wrapped, context)])
+
+
+def test_keys_of_one_place_are_unwrapped_in_few_requests(transit: Transit, monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = transit.provider()
+    wrapped = provider.wrap(KEY, b"p")
+    sent = count_requests(monkeypatch)
+    assert provider.unwrap([(wrapped, b"p")] * 450) == [KEY] * 450
+    assert len(sent) == 3
+
+
+def test_a_server_that_takes_less_is_sent_less(transit: Transit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kms.providers.hcvault.ITEMS_A_REQUEST", 2 * ITEMS_A_REQUEST)  # over the listener's limit
+    provider = transit.provider()
+    wrapped = provider.wrap(KEY, b"p")
+    sent = count_requests(monkeypatch)
+    assert provider.unwrap([(wrapped, b"p")] * 399) == [KEY] * 399
+    assert len(sent) == 3
+
+
+def test_a_key_that_ignores_the_context_is_refused_before_it_wraps(transit: Transit) -> None:
+    transit.create("plain", derived=False)
+    with pytest.raises(MisconfiguredError, match="use a key with derived=true"):
+        transit.provider("plain").wrap(KEY, b"p")
+
+
+def test_a_missing_key_is_not_created_by_accident(transit: Transit) -> None:
+    with pytest.raises(KeyNotFoundError, match="create it with derived=true"):
+        transit.provider("missing").wrap(KEY, b"p")
+    with pytest.raises(KeyNotFoundError, match="create it with derived=true"):
+        transit.provider("missing").unwrap([(Wrapped(b"vault:v1:AAAA", "", "1"), b"p")])
+    assert transit.root.read(f"{transit.mount}/keys/missing") is None
+
+
+def test_a_service_needs_decrypt_and_nothing_else(transit: Transit) -> None:
+    wrapped = transit.provider().wrap(KEY, b"p")
+    service = transit.provider(token=transit.token(("decrypt/kek", "update")))
+    assert service.unwrap([(wrapped, b"p")]) == [KEY]
+    with pytest.raises(AccessDeniedError, match="policy"):
+        service.wrap(KEY, b"p")
+
+
+def test_an_operator_needs_read_and_encrypt_to_wrap(transit: Transit) -> None:
+    operator = transit.provider(token=transit.token(("keys/kek", "read"), ("encrypt/kek", "update")))
+    assert transit.provider().unwrap([(operator.wrap(KEY, b"p"), b"p")]) == [KEY]
+
+
+@pytest.mark.parametrize("token", ["", "wrong"])
+def test_no_login_is_told_from_no_permission(transit: Transit, token: str) -> None:
+    wrapped = transit.provider().wrap(KEY, b"p")
+    with pytest.raises(LoginExpiredError, match="log in again"):
+        transit.provider(token=token).unwrap([(wrapped, b"p")])
+
+
+def test_a_login_that_may_not_look_itself_up_still_counts_as_expired_only_when_it_is(transit: Transit) -> None:
+    wrapped = transit.provider().wrap(KEY, b"p")
+    with pytest.raises((AccessDeniedError, LoginExpiredError)):
+        transit.provider(token=transit.token(no_default_policy=True)).unwrap([(wrapped, b"p")])
+
+
+def test_a_revoked_login_is_expired(transit: Transit) -> None:
+    token = transit.token(("decrypt/kek", "update"))
+    provider = transit.provider(token=token)
+    wrapped = transit.provider().wrap(KEY, b"p")
+    assert provider.unwrap([(wrapped, b"p")]) == [KEY]
+    transit.root.auth.token.revoke(token)
+    with pytest.raises(LoginExpiredError):
+        provider.unwrap([(wrapped, b"p")])
+
+
+def test_no_token_of_the_environment_is_sent(transit: Transit, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    (tmp_path / ".vault-token").write_text("root")
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login x password y\n")
+    for name, value in {
+        "HOME": str(tmp_path),
+        "VAULT_TOKEN": "root",
+        "VAULT_ADDR": "http://127.0.0.1:1",
+        "HTTP_PROXY": "http://127.0.0.1:1",
+        "ALL_PROXY": "http://127.0.0.1:1",
+        "NETRC": str(tmp_path / ".netrc"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("hvac.v1.VAULT_CLIENT_CERT", "/nonexistent")
+    wrapped = transit.provider().wrap(KEY, b"p")
+    with pytest.raises(LoginExpiredError):
+        transit.provider(token="").unwrap([(wrapped, b"p")])
+
+
+def wrap(provider: TransitProvider, wrapped: Wrapped) -> None:
+    provider.wrap(KEY, b"p")
+
+
+def unwrap(provider: TransitProvider, wrapped: Wrapped) -> None:
+    provider.unwrap([(wrapped, b"p"), (wrapped, b"q")])
+
+
+def failing(transit: Transit) -> list[tuple[TransitProvider, Callable[[TransitProvider, Wrapped], None]]]:
+    return [
+        (transit.provider(token="hvs.hunter2"), unwrap),
+        (transit.provider(token=transit.token(("keys/kek", "read"))), wrap),
+        (transit.provider(token=transit.token(("keys/kek", "read"))), unwrap),
+        (transit.provider(), unwrap),
+    ]
+
+
+def test_no_error_holds_a_key_in_message_chain_or_frame(transit: Transit) -> None:
+    """Item 1 of the batch opens; its plaintext is in the very answer that says item 2 does not."""
+    wrapped = transit.provider().wrap(KEY, b"p")
+    for provider, operation in failing(transit):
+        with pytest.raises(KmsError) as raised:
+            operation(provider, wrapped)
+        shown = frames_of(raised.value)
+        for secret in (b64(KEY.raw), KEY.raw.hex(), repr(KEY.raw), "hunter2"):
+            assert secret not in shown
+        assert raised.value.__cause__ is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(max_size=80))
+def test_bytes_that_are_no_ciphertext_are_refused(transit_for_all: TransitProvider, junk: bytes) -> None:
+    with pytest.raises(CannotUnwrapError):
+        transit_for_all.unwrap([(Wrapped(junk, "", "1"), b"p")])
+
+
+@pytest.fixture(scope="module")
+def transit_for_all(bao: Any) -> TransitProvider:
+    transit = Transit(bao, "transit-for-junk")
+    transit.root.sys.enable_secrets_engine("transit", path=transit.mount)
+    transit.create()
+    return transit.provider()
+
+
+def test_wrapped_bytes_swapped_by_sql_do_not_open(transit: Transit, any_store: KeyStore) -> None:
+    provider: KeyProvider = transit.provider()
+    Keyring.create(any_store, provider, "main").rotate(Purpose.DATA)
+    one, two = any_store.load("main").of(Purpose.DATA)
+    assert one.wrapped is not None
+    assert two.wrapped is not None
+    with writing(any_store.engine) as connection:
+        for record, other in ((one, two.wrapped), (two, one.wrapped)):
+            row = key_table.c.key_id == record.key_id
+            connection.execute(key_table.update().where(row).values(wrapped=other.ciphertext))
+    fresh = Keyring.open(any_store, provider, "main")
+    for record in (one, two):
+        with pytest.raises(CannotUnwrapError):
+            fresh.opening(Purpose.DATA, record.key_id)
+
+
+def test_a_keyring_is_warmed_by_one_request(transit: Transit, store: KeyStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring = Keyring.create(store, transit.provider(), "main")
+    keyring.rotate(Purpose.DATA)
+    fresh = Keyring.open(store, transit.provider(), "main")
+    sent = count_requests(monkeypatch)
+    assert len(fresh.warm()) == 4
+    for record in fresh.records():
+        fresh.opening(record.purpose, record.key_id)
+    fresh.sealing(Purpose.DATA)
+    assert len(sent) == 1
+
+
+def test_a_policy_that_is_taken_away_ends_the_key_after_the_soft_lease(
+    transit: Transit, store: KeyStore, clock: ManualClock
+) -> None:
+    Keyring.create(store, transit.provider(), "main")
+    token = transit.token(("decrypt/kek", "update"))
+    service = Keyring.open(store, transit.provider(token=token), "main", clock=clock)
+    key_id = service.sealing(Purpose.DATA).key.key_id
+    policies = transit.root.auth.token.lookup(token)["data"]["policies"]
+    for policy in set(policies) - {"default"}:
+        transit.root.sys.create_or_update_policy(policy, 'path "none" { capabilities = ["read"] }')
+    clock.advance(299)
+    service.opening(Purpose.DATA, key_id)
+    clock.advance(1)
+    with pytest.raises(AccessDeniedError):
+        service.opening(Purpose.DATA, key_id)
+
+
+def test_a_forked_child_has_a_connection_of_its_own(transit: Transit) -> None:
+    provider = transit.provider()
+    wrapped = provider.wrap(KEY, b"p")
+    client = provider._client
+    assert client is not None
+    pid = os.fork()
+    if pid == 0:
+        good = False
+        try:
+            good = provider._client is None and provider.unwrap([(wrapped, b"p")]) == [KEY]
+        finally:
+            os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert provider._client is client

