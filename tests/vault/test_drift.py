@@ -1,0 +1,50 @@
+from dataclasses import replace
+
+import pytest
+
+from vault.definition import FieldDefinition
+from vault.drift import refuse_drift, refuse_unsafe_step
+from vault.errors import DefinitionChangedError
+from vault.normalise import digits
+from vault.row_context import BoundColumn
+from vault.term import BlindIndex
+
+NAME = FieldDefinition("patients", "name", "str/1", indexes=(BlindIndex(),))
+BARE = replace(NAME, indexes=())
+PERSON = (BoundColumn("person", "int64/1"),)
+
+
+def test_the_same_definition_is_no_drift() -> None:
+    refuse_drift(NAME, FieldDefinition("patients", "name", "str/1", (), [BlindIndex()]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "declared", "says"),
+    [
+        (BARE, replace(BARE, codec="bytes/1"), "codec recorded str/1, declared bytes/1.*generation=1.*reencrypt"),
+        (BARE, replace(BARE, bound=PERSON), "bound columns recorded none, declared person as int64/1.*reencrypt"),
+        (NAME, BARE, r"indexes recorded bidx \(exact/1, 256 bits\), declared none.*noisevault reindex"),
+        (NAME, replace(NAME, indexes=(BlindIndex(digits),)), r"declared bidx \(digits/1, 256 bits\).*reindex"),
+        (NAME, replace(NAME, indexes=(BlindIndex(bits=20),)), r"declared bidx \(exact/1, 20 bits\).*reindex"),
+    ],
+)
+def test_a_difference_is_named_with_what_to_run(
+    recorded: FieldDefinition, declared: FieldDefinition, says: str
+) -> None:
+    with pytest.raises(
+        DefinitionChangedError, match=f"^patients.name is not defined as its data was written: .*{says}"
+    ):
+        refuse_drift(recorded, declared)
+
+
+def test_a_new_generation_may_change_what_reencryption_moves() -> None:
+    refuse_unsafe_step(BARE, replace(BARE, codec="bytes/1", generation=1))
+    refuse_unsafe_step(NAME, replace(NAME, bound=PERSON, generation=1))
+
+
+@pytest.mark.parametrize(
+    "declared", [replace(NAME, indexes=(), generation=1), replace(NAME, codec="bytes/1", generation=1)]
+)
+def test_a_new_generation_may_not_leave_terms_behind(declared: FieldDefinition) -> None:
+    with pytest.raises(DefinitionChangedError, match="noisevault reindex"):
+        refuse_unsafe_step(NAME, declared)
