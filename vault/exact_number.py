@@ -41,6 +41,14 @@ def normal(number: Decimal) -> Decimal:
     return Decimal((sign, tuple(map(int, stripped)), scale))
 
 
+def is_whole(number: Decimal) -> bool:
+    """Whether it is an integer, of any size; no context is asked.
+
+    Raises: ValueError as `exact_number`.
+    """
+    return int(normal(number).as_tuple().exponent) >= 0
+
+
 def spell(number: Decimal) -> str:
     """The one spelling of a value: plain digits from 1e-7 up to 1e21, else d.ddde±n.
 

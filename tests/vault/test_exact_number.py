@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault.exact_number import exact_number, normal, spell
+from vault.exact_number import exact_number, is_whole, normal, spell
 
 numbers = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30, places=None).filter(
     lambda n: len(n.as_tuple().digits) <= 40 and abs(n.adjusted()) <= 400
@@ -63,3 +63,9 @@ def test_numbers_too_long_to_compute_with_are_refused(text: str) -> None:
 def test_what_is_not_finite_has_no_normal_form() -> None:
     with pytest.raises(ValueError, match="finite"):
         normal(Decimal("NaN"))
+
+
+@given(numbers)
+def test_a_whole_number_is_told_at_any_size(number: Decimal) -> None:
+    assert is_whole(number) == (Fraction(number).denominator == 1)
+    assert is_whole(exact_number("1e399"))

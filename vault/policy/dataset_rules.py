@@ -1,9 +1,11 @@
 """Dataset rules: what a dataset of a policy must not contradict in its table."""
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Final
 
 from dp.errors import ParameterError
+from vault.exact_number import is_whole
 from vault.policy.dataset import Bounds, DatasetPolicy
 from vault.policy.table import ColumnPolicy, TablePolicy
 
@@ -61,8 +63,8 @@ def _bounds_faults(name: str, bounds: Bounds, table: TablePolicy) -> Iterator[st
 
 
 def _grid_faults(bounds: Bounds, column: ColumnPolicy) -> Iterator[str]:
-    parts = (bounds.lower, bounds.upper, bounds.step or 1)
-    if column.type == "int" and any(part % 1 for part in parts):
+    parts = (bounds.lower, bounds.upper, Decimal(1) if bounds.step is None else bounds.step)
+    if column.type == "int" and not all(map(is_whole, parts)):
         yield ": an int column has whole numbers as lower, upper and step"
         return
     try:

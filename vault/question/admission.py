@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final, NoReturn
 
+from vault.exact_number import is_whole
 from vault.policy import ColumnPolicy, DatasetPolicy, Policy, TablePolicy
 from vault.question.errors import QuestionRefusedError
 from vault.question.form import Comparison, Question
@@ -61,7 +62,7 @@ def _check_comparison(comparison: Comparison, table: TablePolicy) -> None:
 
 def _check_number(name: str, value: Decimal, column: ColumnPolicy) -> None:
     if column.type == "int":
-        if value != value.to_integral_value():
+        if not is_whole(value):
             _refuse(f"{name} is int; compare it with a whole number")
         if not _INT64[0] <= value <= _INT64[1]:
             _refuse(f"{name} is int; a number outside 64 bits equals none of its values")

@@ -24,6 +24,7 @@ SPENDING = 'spending = { lower = "0", upper = "2000", step = "0.01" }'
         (('step = "0.01"', 'step = "0"'), "dataset.rand.bounds.spending.step: must be above 0"),
         ((', step = "0.01"', ""), "dataset.rand.bounds.spending.step: is missing; a float column needs"),
         (('step = "0.01"', 'step = "1e-30"'), "dataset.rand.bounds.spending."),
+        (("upper = 20 ", 'upper = "1e40" '), "dataset.rand.bounds.visits.upper: it is beyond 2**62 steps"),
         (("upper = 20 ", "upper = 20.5 "), "dataset.rand.bounds.visits: an int column has whole numbers"),
         ((SPENDING, SPENDING.replace("spending", "plan")), "dataset.rand.bounds.plan: a str column has no bounds"),
         ((SPENDING, SPENDING.replace("spending", "income")), "dataset.rand.bounds.income: there is no column income"),

@@ -1,7 +1,10 @@
+import random
+import re
 from pathlib import Path
 
 import pytest
 
+from tests.sizes import sized
 from tests.vault.policy.example import EXAMPLE, example_policy
 from vault.policy import Policy, PolicyFaultsError
 
@@ -63,3 +66,20 @@ def test_grids_are_asked_by_dataset_and_column() -> None:
     assert example_policy().grid("rand", "spending").upper == 200_000
     with pytest.raises(KeyError):
         example_policy().grid("rand", "age")
+
+
+def test_any_text_is_a_policy_or_named_faults() -> None:
+    shuffle = random.Random(5)
+    words = re.findall(r'"[^"]*"|\w+|[^\w\s]|\s+', EXAMPLE)
+    others = [*words, "", "nan", "true", "{}", "[]", "1979-05-27", '"1e40"', '":"', '"postgresql://[::1"', '"mysql://"']
+    outcomes = set()
+    for _ in range(sized(500, 20_000)):
+        text = words.copy()
+        for _ in range(shuffle.randint(1, 3)):
+            text[shuffle.randrange(len(text))] = shuffle.choice(others)
+        try:
+            Policy.read("".join(text), Path("/srv"))
+            outcomes.add("policy")
+        except PolicyFaultsError as error:
+            outcomes.add("faults" if error.faults and all(error.faults) else "nothing said")
+    assert outcomes == {"policy", "faults"}
