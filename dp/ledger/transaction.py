@@ -5,8 +5,6 @@ READ COMMITTED, and the lock on the audit head does the ordering. When the answe
 whether it was done: the work is run again on a fresh connection and told so (`unsure`).
 """
 
-import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,14 +27,12 @@ SQLITE_BUSY_MILLISECONDS: Final = 30_000
 
 
 class Transactions:
-    """Runs work against one engine. Safe for threads; a forked child opens connections of its own."""
+    """Runs work against one engine. Safe for threads and, since SQLAlchemy's pool sees a fork, after one."""
 
     def __init__(self, engine: Engine, *, attempts: int = 10, sleep: Callable[[float], None] = time.sleep) -> None:
         self._engine = engine
         self._attempts = attempts
         self._sleep = sleep
-        self._pid = os.getpid()
-        self._fork_lock = threading.Lock()
 
     def run(self, work: Work[T]) -> T:
         """What `work(connection, unsure)` returns, once it is committed. It may be called several times.
@@ -86,7 +82,6 @@ class Transactions:
 
     @contextmanager
     def _begun(self, sqlite_begin: str, isolation: str) -> Iterator[Connection]:
-        self._leave_the_parents_connections()
         sqlite = self._engine.dialect.name == "sqlite"
         with self._engine.connect() as fresh:
             # In AUTOCOMMIT sqlite3 opens no transaction of its own accord, so that this one begins as we say.
@@ -96,13 +91,6 @@ class Transactions:
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
                 connection.exec_driver_sql(sqlite_begin)
             yield connection
-
-    def _leave_the_parents_connections(self) -> None:
-        if self._pid != os.getpid():
-            with self._fork_lock:
-                if self._pid != os.getpid():
-                    self._engine.dispose(close=False)
-                    self._pid = os.getpid()
 
 
 def must_rerun(error: DBAPIError) -> bool:

@@ -23,7 +23,8 @@ from tests.dp.ledger.sealing import a_request, ledger_on
 
 EPSILON = 10**9
 
-# Fails the first commits that wrote to the log; a sequence is not rolled back, so it counts them.
+# Fails the first transactions that wrote to the log, at once or at COMMIT; a sequence is never rolled back,
+# so it counts them.
 FAIL_COMMITS = """
 CREATE SEQUENCE commits;
 CREATE FUNCTION fail_commit() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -34,7 +35,7 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE CONSTRAINT TRIGGER fail_commit AFTER INSERT ON noisevault_audit
-  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail_commit();
+  DEFERRABLE INITIALLY {when} FOR EACH ROW EXECUTE FUNCTION fail_commit();
 """
 
 
@@ -48,9 +49,9 @@ def postgres(postgres_url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
-def fail_commits(engine: Engine, failures: int, sqlstate: str) -> None:
+def fail_commits(engine: Engine, failures: int, sqlstate: str, when: str = "DEFERRED") -> None:
     with engine.begin() as connection:
-        connection.execute(text(FAIL_COMMITS.format(failures=failures, sqlstate=sqlstate)))
+        connection.execute(text(FAIL_COMMITS.format(failures=failures, sqlstate=sqlstate, when=when)))
 
 
 @pytest.mark.postgres
@@ -78,6 +79,17 @@ def test_k23_05_a_serialization_failure_at_commit_runs_the_whole_check_again(
         assert ledger.status("people").spent == 600_000_000 + (another or 0)
     assert len(pauses) == 2
     ledger.verify_audit()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("sqlstate", ["40001", "40P01"])
+def test_a_failure_before_the_commit_runs_the_whole_check_again_too(postgres: Engine, sqlstate: str) -> None:
+    fail_commits(postgres, 2, sqlstate, when="IMMEDIATE")
+    pauses: list[float] = []
+    claim = ledger_on(postgres, sleep=pauses.append).charge(a_request())
+    assert isinstance(claim, Claim)
+    assert (claim.attempt, len(pauses)) == (1, 2)
+    assert ledger_on(postgres).verify_audit().charges == 1
 
 
 @pytest.mark.postgres
