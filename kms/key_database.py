@@ -11,7 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from kms.errors import KeyringError, UnavailableError
+from kms.errors import UnavailableError
 
 __all__ = ["open_key_database", "prepare", "reading", "writing"]
 
@@ -25,16 +25,18 @@ READ_ONLY: Final = "noisevault_read_only"
 def open_key_database(url: str) -> Engine:
     """An engine for keys and counters: on SQLite a file of their own, on a server connections of their own."""
     backend = make_url(url).get_backend_name()
-    arguments: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if backend == "postgresql":
         limits = f"-c statement_timeout={STATEMENT_SECONDS * 1000} -c lock_timeout={STATEMENT_SECONDS * 1000}"
-        arguments = {
+        options["connect_args"] = {
             "connect_timeout": CONNECT_SECONDS,
             "tcp_user_timeout": STATEMENT_SECONDS * 1000,
             "options": limits,
             "target_session_attrs": "read-write",  # a replica's news are old
         }
-    engine = create_engine(url, connect_args=arguments, pool_pre_ping=backend != "sqlite", hide_parameters=True)
+    if backend != "sqlite":
+        options |= {"pool_pre_ping": True, "pool_timeout": STATEMENT_SECONDS}
+    engine = create_engine(url, hide_parameters=True, **options)
     prepare(engine)
     return engine
 
@@ -107,8 +109,3 @@ def _switch_to_wal(cursor: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     read_only = connection.get_execution_options().get(READ_ONLY, False)
     connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
-
-
-def unexpected(what: str) -> KeyringError:
-    """For rows that the program itself never writes."""
-    return KeyringError(f"the key store holds {what}: it was changed by hand, restore it from a backup")

@@ -5,16 +5,16 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Row, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.schema import CreateTable
 
 from kms.errors import KeyringError
 from kms.fork import forget_in_child
-from kms.key_database import open_key_database, prepare, reading, unexpected, writing
-from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
+from kms.key_database import open_key_database, prepare, reading, writing
+from kms.key_record import KeyRecord, KeyringState, KeyState
+from kms.key_rows import from_row, time_text, to_row
 from kms.key_tables import key_table, keyring_table, metadata
-from kms.provider import Wrapped
 from kms.schema_version import check_schema_version, record_schema_version
 
 __all__ = ["KeyStore"]
@@ -73,11 +73,11 @@ class KeyStore:
 
         Raises: KeyringError if the name is taken.
         """
-        row = {"id": state.keyring_id, "name": state.name, "created_at": _text(self._now())}
+        row = {"id": state.keyring_id, "name": state.name, "created_at": time_text(self._now())}
         with suppress(IntegrityError):
             with writing(self.engine) as connection:
                 connection.execute(insert(keyring_table).values(row))
-                connection.execute(insert(key_table), [_to_row(record) for record in state.records])
+                connection.execute(insert(key_table), [to_row(record) for record in state.records])
             return True
         if state.name in self.names():
             raise KeyringError(f"there is a keyring called {state.name!r} already: choose another name")
@@ -89,14 +89,19 @@ class KeyStore:
             return sorted(connection.execute(select(keyring_table.c.name)).scalars())
 
     def load(self, name: str) -> KeyringState:
-        """The keyring as it is now. Raises: KeyringError if there is none, UnavailableError."""
+        """The keyring of that name as it is now. Raises: KeyringError if there is none, UnavailableError."""
+        return self._load(keyring_table.c.name == name, repr(name))
+
+    def load_again(self, keyring_id: bytes) -> KeyringState:
+        """The keyring with that id as it is now, whatever its name. Raises: as load."""
+        return self._load(keyring_table.c.id == keyring_id, keyring_id.hex())
+
+    def _load(self, which: ColumnElement[bool], shown: str) -> KeyringState:
         with reading(self.engine) as connection:
-            keyring_id = connection.execute(
-                select(keyring_table.c.id).where(keyring_table.c.name == name)
-            ).scalar_one_or_none()
-            if keyring_id is None:
-                raise KeyringError(f"there is no keyring called {name!r}: create it first, or check the name")
-            return KeyringState(bytes(keyring_id), name, _records(connection, bytes(keyring_id)))
+            found = connection.execute(select(keyring_table.c.id, keyring_table.c.name).where(which)).one_or_none()
+            if found is None:
+                raise KeyringError(f"there is no keyring called {shown}: create it first, or check the name")
+            return KeyringState(bytes(found.id), found.name, _records(connection, bytes(found.id)))
 
     def add(self, record: KeyRecord) -> bool:
         """Add a PRE-ACTIVE key; False if its id or sequence is taken: load, draw and try again."""
@@ -104,7 +109,7 @@ class KeyStore:
             raise KeyringError(f"a key is added as pre-active, not {record.state}: rotate makes it active")
         with suppress(IntegrityError):
             with writing(self.engine) as connection:
-                connection.execute(insert(key_table).values(_to_row(record)))
+                connection.execute(insert(key_table).values(to_row(record)))
             return True
         return False
 
@@ -125,7 +130,7 @@ class KeyStore:
                     return False
                 self._set_state(connection, active, KeyState.DEACTIVATED)
                 if stored is None:
-                    connection.execute(insert(key_table).values(_to_row(record)))
+                    connection.execute(insert(key_table).values(to_row(record)))
                 else:
                     self._set_state(connection, stored, KeyState.ACTIVE)
             return True
@@ -147,7 +152,7 @@ class KeyStore:
     def _set_state(self, connection: Connection, record: KeyRecord, state: KeyState) -> None:
         if not record.state.may_become(state):
             raise KeyringError(f"key {record.key_id.hex()} is {record.state} and cannot become {state}: rotate first")
-        values: dict[str, Any] = {"state": state.value, "changed_at": _text(self._now())}
+        values: dict[str, Any] = {"state": state.value, "changed_at": time_text(self._now())}
         if state is KeyState.DESTROYED:
             values["wrapped"] = None
         connection.execute(update(key_table).where(key_table.c.key_id == record.key_id).values(values))
@@ -164,42 +169,4 @@ def _records(connection: Connection, keyring_id: bytes) -> tuple[KeyRecord, ...]
         .where(key_table.c.keyring_id == keyring_id)
         .order_by(key_table.c.purpose, key_table.c.sequence)
     )
-    return tuple(_from_row(row) for row in connection.execute(statement))
-
-
-def _to_row(record: KeyRecord) -> dict[str, Any]:
-    if record.wrapped is None:
-        raise KeyringError("a destroyed key is not stored anew")
-    return {
-        "key_id": record.key_id,
-        "keyring_id": record.keyring_id,
-        "purpose": record.purpose.value,
-        "sequence": record.sequence,
-        "state": record.state.value,
-        "wrapped": record.wrapped.ciphertext,
-        "kek": record.wrapped.kek,
-        "kek_version": record.wrapped.kek_version,
-        "created_at": _text(record.created_at),
-        "changed_at": _text(record.changed_at),
-    }
-
-
-def _from_row(row: Row[Any]) -> KeyRecord:
-    key_id = bytes(row.key_id)
-    try:
-        return KeyRecord(
-            keyring_id=bytes(row.keyring_id),
-            purpose=Purpose(row.purpose),
-            key_id=key_id,
-            sequence=row.sequence,
-            state=KeyState(row.state),
-            wrapped=None if row.wrapped is None else Wrapped(bytes(row.wrapped), row.kek, row.kek_version),
-            created_at=datetime.fromisoformat(row.created_at),
-            changed_at=datetime.fromisoformat(row.changed_at),
-        )
-    except ValueError as error:
-        raise unexpected(f"a row for key {key_id.hex()} that makes no sense ({error})") from None
-
-
-def _text(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+    return tuple(from_row(row) for row in connection.execute(statement))

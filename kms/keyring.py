@@ -14,11 +14,12 @@ from kms.errors import (
     UnknownKeyIdError,
 )
 from kms.fork import forget_in_child
-from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
+from kms.key_changes import KeyChanges, active_key
+from kms.key_record import KeyRecord, KeyringState, Purpose
 from kms.key_store import KeyStore
 from kms.lease import Clock, LeaseSettings, boottime_clock
-from kms.new_key import RandomBytes, draw_key_id, new_key
-from kms.provider import KEYRING_ID_BYTES, KeyProvider
+from kms.new_key import RandomBytes
+from kms.provider import KeyProvider
 from kms.seal_counter import SealCounter
 from kms.state_lease import StateLease
 from kms.unknown_ids import UnknownIds
@@ -26,9 +27,6 @@ from kms.unwrapped import UnwrappedKeys
 
 __all__ = ["Keyring"]
 
-# Ours: how often an id that another keyring took, or a change by another process, is met with another try.
-ATTEMPTS: Final = 16
-LONGEST_NAME: Final = 200
 DEFAULT_LEASES: Final = LeaseSettings()
 
 
@@ -52,12 +50,11 @@ class Keyring:
         self.id: bytes = found.keyring_id
         self.clock: Callable[[], float] = clock
         self._store = store
-        self._provider = provider
-        self._random = random
+        self._changes = KeyChanges(store, provider, random)
         self._sealing: dict[Purpose, SealingKey] = {}
         self._unwrapped = UnwrappedKeys(name, provider, leases, clock)
         self._unknown = UnknownIds(clock)
-        self._lease = StateLease(self._read, leases, clock, self._on_news)
+        self._lease = StateLease(lambda: store.load_again(self.id), leases, clock, self._on_news)
         self._counter = SealCounter(store.engine)
         forget_in_child(self)
 
@@ -76,29 +73,8 @@ class Keyring:
 
         Raises: KeyringError if the name is taken, KmsError.
         """
-        if not 0 < len(name) <= LONGEST_NAME:
-            raise KeyringError(f"a keyring's name has 1 to {LONGEST_NAME} characters, not {len(name)}")
-        for _ in range(ATTEMPTS):
-            keyring_id = random(KEYRING_ID_BYTES)
-            ids: list[bytes] = []
-            for _purpose in Purpose:
-                ids.append(draw_key_id(random, ids))
-            records = tuple(
-                new_key(
-                    provider,
-                    keyring_id=keyring_id,
-                    purpose=purpose,
-                    key_id=key_id,
-                    sequence=1,
-                    state=KeyState.ACTIVE,
-                    now=store.now(),
-                    random=random,
-                )
-                for purpose, key_id in zip(Purpose, ids, strict=True)
-            )
-            if store.create_keyring(KeyringState(keyring_id, name, records)):
-                return cls(store, provider, name, leases=leases, clock=clock, random=random)
-        raise KeyringError("the random source keeps giving ids that are taken: it is broken, make no keys with it")
+        KeyChanges(store, provider, random).create(name)
+        return cls(store, provider, name, leases=leases, clock=clock, random=random)
 
     @classmethod
     def open(
@@ -128,7 +104,7 @@ class Keyring:
         if held is not None and self.clock() < held.until:
             return held
         state, refresh_at = self._lease.for_sealing()
-        unwrapped = self._unwrapped.get(self._active(state, purpose))
+        unwrapped = self._unwrapped.get(active_key(state, purpose))
         sealing = SealingKey(unwrapped.key, min(refresh_at, unwrapped.soft))
         self._sealing[purpose] = sealing
         return sealing
@@ -173,26 +149,13 @@ class Keyring:
 
         If another process rotates at the same time, one of them does it and both get the same new key.
         """
-        before = self._active(self._lease.reload(), purpose)
-        for _ in range(ATTEMPTS):
-            state = self._lease.reload()
-            active = self._active(state, purpose)
-            if active.key_id != before.key_id:
-                return active
-            waiting = [r for r in state.of(purpose) if r.state is KeyState.PRE_ACTIVE and r.sequence > active.sequence]
-            record = waiting[0] if waiting else self._new_key(state, purpose, KeyState.ACTIVE)
-            if self._store.activate(record, instead_of=active.key_id):
-                return self._active(self._lease.reload(), purpose)
-        raise KeyringError(f"keyring {self.name!r} could not be rotated: its keys keep changing, try again")
+        return self._changes.rotate(self._lease.reload, purpose)
 
     def prepare(self, purpose: Purpose) -> KeyRecord:
         """Add a PRE-ACTIVE key, which every process can open before the next rotate() makes it seal."""
-        for _ in range(ATTEMPTS):
-            record = self._new_key(self._lease.reload(), purpose, KeyState.PRE_ACTIVE)
-            if self._store.add(record):
-                self._lease.reload()
-                return record
-        raise KeyringError(f"no key could be added to keyring {self.name!r}: its keys keep changing, try again")
+        record = self._changes.prepare(self._lease.reload, purpose)
+        self._lease.reload()
+        return record
 
     def destroy(self, key_id: bytes) -> None:
         """Erase a DEACTIVATED (or PRE-ACTIVE) key; its tombstone stays. What it sealed is lost but for backups.
@@ -228,12 +191,6 @@ class Keyring:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a Keyring is never pickled or copied: open it in the other process")
 
-    def _read(self) -> KeyringState:
-        state = self._store.load(self.name)
-        if state.keyring_id != self.id:
-            raise KeyringError(f"the name {self.name!r} is another keyring's now: open it again")
-        return state
-
     def _on_news(self, state: KeyringState) -> None:
         self._sealing = {}
         self._unwrapped.on_news(state.records)
@@ -256,23 +213,3 @@ class Keyring:
         except (CannotUnwrapError, KeyVersionRetiredError, KeyDestroyedError):
             return False
         return True
-
-    def _active(self, state: KeyringState, purpose: Purpose) -> KeyRecord:
-        active = state.active(purpose)
-        if active is None:
-            raise KeyringError(f"keyring {self.name!r} has no active {purpose} key: its store was changed by hand")
-        return active
-
-    def _new_key(self, state: KeyringState, purpose: Purpose, key_state: KeyState) -> KeyRecord:
-        key_id = draw_key_id(self._random, {record.key_id for record in state.records})
-        sequence = max((record.sequence for record in state.of(purpose)), default=0) + 1
-        return new_key(
-            self._provider,
-            keyring_id=self.id,
-            purpose=purpose,
-            key_id=key_id,
-            sequence=sequence,
-            state=key_state,
-            now=self._store.now(),
-            random=self._random,
-        )

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import hvac
-import requests
-from requests.adapters import HTTPAdapter
 
 from kms.errors import (
     AccessDeniedError,
@@ -23,6 +21,7 @@ from kms.fork import forget_in_child
 from kms.open_provider import ProviderSettings
 from kms.provider import Wrapped
 from kms.providers.hcvault_address import TransitAddress
+from kms.providers.hcvault_client import connect
 from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text
 from kms.secret import SecretKey
 
@@ -30,7 +29,6 @@ __all__ = ["TransitProvider"]
 
 # The server's default of 1000 JSON strings a request allows 249 items with context.
 ITEMS_A_REQUEST: Final = 200
-CONNECTIONS: Final = 16
 # A batch's failed items are told apart from the good ones; without this one failure hides the others.
 PARTIAL_FAILURE_STATUS: Final = 200
 
@@ -170,25 +168,8 @@ class TransitProvider:
     def _connected(self) -> hvac.Client:
         with self._lock:
             if self._client is None:
-                self._client = self._connect()
+                self._client = connect(self._address, self._settings, self._token)
             return self._client
-
-    def _connect(self) -> hvac.Client:
-        """A client that takes nothing from the environment: no token, no proxy, no certificate, no netrc."""
-        session = requests.Session()
-        session.trust_env = False
-        session.verify = self._settings.ca_file or True
-        session.mount(self._address.url, HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=0))
-        return hvac.Client(
-            url=self._address.url,
-            token=self._token.reveal(),
-            namespace=self._settings.namespace,
-            timeout=self._settings.timeout,
-            verify=session.verify,
-            session=session,
-            cert="",  # None would mean VAULT_CLIENT_CERT
-            allow_redirects=False,  # a redirect would carry the token to another host
-        )
 
     def __repr__(self) -> str:
         return f"TransitProvider({self.kek})"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from kms.errors import KeyringError, UnavailableError
-from kms.key_database import open_key_database, prepare, reading, unexpected, writing
+from kms.errors import UnavailableError
+from kms.key_database import open_key_database, prepare, reading, writing
 
 
 def pragma(path: Path, name: str) -> object:
@@ -106,7 +106,3 @@ def test_every_wait_on_a_server_has_an_end(postgres_url: str) -> None:
         for setting in ("statement_timeout", "lock_timeout"):
             assert connection.execute(text(f"SHOW {setting}")).scalar_one() == "10s"
     engine.dispose()
-
-
-def test_what_nobody_wrote_is_told_as_such() -> None:
-    assert isinstance(unexpected("a row"), KeyringError)

@@ -4,7 +4,7 @@ import copy
 import os
 import pickle
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,10 +23,9 @@ from kms.errors import (
 from kms.key_database import writing
 from kms.key_record import KeyringState, KeyState, Purpose
 from kms.key_store import KeyStore
-from kms.key_tables import key_table, seal_count_table
+from kms.key_tables import key_table, keyring_table, seal_count_table
 from kms.keyring import Keyring
 from tests.kms.manual_clock import ManualClock
-from tests.kms.racing import race
 from tests.kms.scripted_provider import ScriptedProvider
 
 DATA, INDEX, LEDGER = Purpose.DATA, Purpose.INDEX, Purpose.LEDGER
@@ -45,23 +44,23 @@ def elsewhere(keyring: Keyring, store: KeyStore, provider: ScriptedProvider, clo
     return Keyring.open(store, provider, "main", clock=clock)
 
 
-def count_loads(monkeypatch: pytest.MonkeyPatch, store: KeyStore) -> list[str]:
-    loads: list[str] = []
-    load = store.load
+def count_loads(monkeypatch: pytest.MonkeyPatch, store: KeyStore) -> list[bytes]:
+    loads: list[bytes] = []
+    load = store.load_again
 
-    def counted(name: str) -> KeyringState:
-        loads.append(name)
-        return load(name)
+    def counted(keyring_id: bytes) -> KeyringState:
+        loads.append(keyring_id)
+        return load(keyring_id)
 
-    monkeypatch.setattr(store, "load", counted)
+    monkeypatch.setattr(store, "load_again", counted)
     return loads
 
 
 def fail_loads(monkeypatch: pytest.MonkeyPatch, store: KeyStore) -> None:
-    def down(name: str) -> KeyringState:
+    def down(keyring_id: bytes) -> KeyringState:
         raise UnavailableError("the key store does not answer")
 
-    monkeypatch.setattr(store, "load", down)
+    monkeypatch.setattr(store, "load_again", down)
 
 
 def test_a_new_keyring_has_one_active_key_for_each_purpose(any_store: KeyStore, provider: ScriptedProvider) -> None:
@@ -85,12 +84,6 @@ def test_another_process_opens_the_same_keys(any_store: KeyStore, provider: Scri
 def test_a_keyring_that_does_not_exist_is_not_made(store: KeyStore, provider: ScriptedProvider) -> None:
     with pytest.raises(KeyringError, match="no keyring called 'main'"):
         Keyring.open(store, provider, "main")
-
-
-@pytest.mark.parametrize("name", ["", "x" * 201])
-def test_a_keyring_has_a_name_that_fits(store: KeyStore, provider: ScriptedProvider, name: str) -> None:
-    with pytest.raises(KeyringError, match="1 to 200 characters"):
-        Keyring.create(store, provider, name)
 
 
 def test_sealing_in_the_lease_asks_nobody(
@@ -311,41 +304,22 @@ def test_seals_are_counted_for_each_key_and_field(keyring: Keyring, store: KeySt
     keyring.reserve_seals(new.key_id, "patients.email", 254)
 
 
-def repeating(*ids: bytes) -> Callable[[int], bytes]:
-    """A source whose key ids are these, and then random."""
-    source: Iterator[bytes] = iter(ids)
-    return lambda size: next(source, None) or os.urandom(4) if size == 4 else os.urandom(size)
+def test_a_name_is_an_alias(keyring: Keyring, store: KeyStore) -> None:
+    key = keyring.sealing(DATA).key
+    with writing(store.engine) as connection:
+        connection.execute(update(keyring_table).values(name="renamed"))
+    assert keyring.records(DATA)[0].key_id == key.key_id
+    assert keyring.sealing(DATA).key == key
 
 
-def test_ids_that_repeat_are_drawn_again_tombstones_and_other_keyrings_included(
-    any_store: KeyStore, provider: ScriptedProvider
+def test_a_keyring_that_is_gone_does_not_seal(
+    keyring: Keyring, store: KeyStore, monkeypatch: pytest.MonkeyPatch, clock: ManualClock
 ) -> None:
-    one = Keyring.create(any_store, provider, "one", random=repeating(b"aaaa", b"aaaa", bytes(4), b"bbbb", b"cccc"))
-    assert [r.key_id for r in one.records()] == [b"aaaa", b"bbbb", b"cccc"]
-    one.rotate(DATA)
-    one.destroy(b"aaaa")
-    two = Keyring.create(any_store, provider, "two", random=repeating(b"aaaa", b"xxxx", b"yyyy", b"dddd"))
-    assert b"aaaa" not in {r.key_id for r in two.records()}
-    three = Keyring.open(any_store, provider, "one", random=repeating(b"dddd", b"aaaa", b"bbbb", b"eeee"))
-    new = three.rotate(DATA)
-    assert new.key_id not in {b"aaaa", b"bbbb", b"cccc", b"dddd", bytes(4)}
-    ids = [r.key_id for name in ("one", "two") for r in any_store.load(name).records]
-    assert len(ids) == len(set(ids))
-
-
-def test_a_source_that_only_repeats_makes_no_keys(store: KeyStore, provider: ScriptedProvider) -> None:
-    with pytest.raises(KeyringError, match="broken"):
-        Keyring.create(store, provider, "main", random=lambda size: b"a" * size)
-    assert store.names() == []
-
-
-def test_a_name_that_was_given_to_another_keyring_is_noticed(
-    keyring: Keyring, store: KeyStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = KeyringState(bytes(16), "main", store.load("main").records)
-    monkeypatch.setattr(store, "load", lambda name: other)
-    with pytest.raises(KeyringError, match="another keyring's now"):
-        keyring.records()
+    keyring.sealing(DATA)
+    monkeypatch.setattr(keyring, "id", bytes(16))
+    clock.advance(180)
+    with pytest.raises(KeyringError, match="no keyring called 0000"):
+        keyring.sealing(DATA)
 
 
 @pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy])
@@ -391,22 +365,3 @@ def test_a_forked_child_opens_its_keys_itself(any_store: KeyStore, provider: Scr
         keyring._lease._lock.release()
     assert keyring._unwrapped.peek(key.key_id) is not None
     assert keyring.records(DATA)[-1].sequence == 2
-
-
-def rotate_in_a_race(wait: Callable[[], object], url: str) -> bytes:
-    keyring = Keyring.open(KeyStore.from_url(url), ScriptedProvider(), "main")
-    wait()
-    return keyring.rotate(DATA).key_id
-
-
-def test_two_processes_that_rotate_at_once_lose_no_key(
-    any_store: KeyStore, provider: ScriptedProvider, database_url: str
-) -> None:
-    keyring = Keyring.create(any_store, provider, "main")
-    old = keyring.sealing(DATA).key
-    answers = race(rotate_in_a_race, database_url)
-    records = keyring.records(DATA)
-    assert [r.sequence for r in records] == list(range(1, len(records) + 1))
-    assert [r.state for r in records] == [KeyState.DEACTIVATED] * (len(records) - 1) + [KeyState.ACTIVE]
-    assert set(answers) == {r.key_id for r in records} - {old.key_id}
-    assert keyring.warm() == {r.key_id for r in keyring.records()}

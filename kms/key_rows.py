@@ -1,0 +1,55 @@
+"""Key rows: a key record as a row of noisevault_key, and back, the same on every database."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Row
+
+from kms.errors import KeyringError
+from kms.key_record import KeyRecord, KeyState, Purpose
+from kms.provider import Wrapped
+
+__all__ = ["from_row", "time_text", "to_row"]
+
+
+def time_text(moment: datetime) -> str:
+    """ISO 8601 in UTC with microseconds: text that sorts by time."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def to_row(record: KeyRecord) -> dict[str, Any]:
+    """The columns of a record. Raises: KeyringError for a tombstone, which is made in place and never inserted."""
+    if record.wrapped is None:
+        raise KeyringError("a destroyed key is not stored anew")
+    return {
+        "key_id": record.key_id,
+        "keyring_id": record.keyring_id,
+        "purpose": record.purpose.value,
+        "sequence": record.sequence,
+        "state": record.state.value,
+        "wrapped": record.wrapped.ciphertext,
+        "kek": record.wrapped.kek,
+        "kek_version": record.wrapped.kek_version,
+        "created_at": time_text(record.created_at),
+        "changed_at": time_text(record.changed_at),
+    }
+
+
+def from_row(row: Row[Any]) -> KeyRecord:
+    """The record in a row. Raises: KeyringError if the program never wrote such a row."""
+    key_id = bytes(row.key_id)
+    try:
+        return KeyRecord(
+            keyring_id=bytes(row.keyring_id),
+            purpose=Purpose(row.purpose),
+            key_id=key_id,
+            sequence=row.sequence,
+            state=KeyState(row.state),
+            wrapped=None if row.wrapped is None else Wrapped(bytes(row.wrapped), row.kek, row.kek_version),
+            created_at=datetime.fromisoformat(row.created_at),
+            changed_at=datetime.fromisoformat(row.changed_at),
+        )
+    except ValueError as error:
+        raise KeyringError(
+            f"the row of key {key_id.hex()} makes no sense ({error}): it was changed by hand, restore it from a backup"
+        ) from None

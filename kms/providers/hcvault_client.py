@@ -1,0 +1,37 @@
+"""Vault client: a connection to one server that takes nothing from the environment and waits for nothing for ever."""
+
+from typing import Final
+
+import hvac
+import requests
+from requests.adapters import HTTPAdapter
+
+from kms.open_provider import ProviderSettings
+from kms.providers.hcvault_address import TransitAddress
+from kms.secret import SecretText
+
+__all__ = ["connect"]
+
+# Ours: threads of one process that may ask at the same time before a connection is made and thrown away.
+CONNECTIONS: Final = 16
+
+
+def connect(address: TransitAddress, settings: ProviderSettings, token: SecretText) -> hvac.Client:
+    """A client that sends this token to this server only: no token, proxy, certificate or netrc is looked for.
+
+    Not to be used by a forked child. No request is sent yet.
+    """
+    session = requests.Session()
+    session.trust_env = False
+    session.verify = settings.ca_file or True
+    session.mount(address.url, HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=0))
+    return hvac.Client(
+        url=address.url,
+        token=token.reveal(),
+        namespace=settings.namespace,
+        timeout=settings.timeout,
+        verify=session.verify,
+        session=session,
+        cert="",  # None would mean VAULT_CLIENT_CERT
+        allow_redirects=False,  # a redirect would carry the token to another host
+    )
