@@ -28,7 +28,11 @@ def test_every_module_is_named_for_its_one_concept() -> None:
 
 
 def test_every_module_begins_with_a_definition() -> None:
-    silent = [p for p in MODULES if (ROOT / p).read_text().strip() and not ast.get_docstring(ast.parse((ROOT / p).read_text()))]
+    silent = [
+        p
+        for p in MODULES
+        if (ROOT / p).read_text().strip() and not ast.get_docstring(ast.parse((ROOT / p).read_text()))
+    ]
     assert not silent
 
 

@@ -19,7 +19,7 @@ from vault.cli.options import open_project
 from vault.demonstration.exact import Exact, by_site
 from vault.demonstration.lookups import LookupsMeanwhile
 from vault.demonstration.people import invented, records, write_csv
-from vault.files.csv_file import read_rows
+from vault.files.csv_file import numbered_rows
 from vault.files.load import load
 from vault.jobs.reencrypt import ROWS_A_BATCH
 from vault.project import Project
@@ -44,7 +44,7 @@ def demo(
 
     step("noisevault import people.csv   (real records; names, e-mails and identity numbers are made up)")
     write_csv(place / "people.csv")
-    rows = load(project.engine, project.table(TABLE), read_rows(place / "people.csv", project.policy.table[TABLE]))
+    rows = load(project.engine, project.table(TABLE), numbered_rows(place / "people.csv", project.policy.table[TABLE]))
     console.print(f"{rows} rows sealed and stored in {TABLE}")
 
     step("noisevault show --raw --limit 1   (what a thief of the disk sees)")

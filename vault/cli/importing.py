@@ -8,7 +8,7 @@ from rich.console import Console
 
 from vault.cli.options import POLICY, PolicyOption, open_project
 from vault.errors import PolicyError
-from vault.files.csv_file import read_rows
+from vault.files.csv_file import numbered_rows
 from vault.files.load import load
 from vault.project import Project
 
@@ -22,7 +22,9 @@ def import_file(
     """Read a CSV file into a table: every row, or, when one row is wrong, none."""
     project = open_project(policy)
     name = table or only_table(project)
-    rows = load(project.engine, project.table(name), read_rows(file, project.policy.table[name], delimiter=delimiter))
+    rows = load(
+        project.engine, project.table(name), numbered_rows(file, project.policy.table[name], delimiter=delimiter)
+    )
     Console().print(f"{rows} rows sealed and stored in {name}", highlight=False)
 
 

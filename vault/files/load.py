@@ -1,29 +1,46 @@
-"""Load: rows into a table in one transaction, sealed on the way, all of them or none."""
+"""Load: rows of a file into a table in one transaction, sealed on the way, all of them or none."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Engine, Table, insert
+from sqlalchemy.exc import IntegrityError
 
-ROWS_A_STATEMENT = 1000
+from vault.errors import FieldError, ImportRefusedError
+
+ROWS_A_STATEMENT: Final = 1000
+NumberedRow = tuple[int, Mapping[str, Any]]
 
 
-def load(engine: Engine, table: Table, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Insert all `rows`, or none when one of them is refused; returns how many.
+def load(engine: Engine, table: Table, rows: Iterable[NumberedRow]) -> int:
+    """Insert all `rows`, or none when one of them is refused; returns how many. Each row comes with its line.
 
-    Raises: what reading, sealing or the database refuses; the transaction is then rolled back whole.
+    Raises: ImportRefusedError for a row that its field or the table's rules refuse, naming the lines; what reading
+    refuses. The transaction is then rolled back whole.
     """
     stored = 0
-    with engine.begin() as connection:
-        for batch in in_batches(rows, ROWS_A_STATEMENT):
-            connection.execute(insert(table), batch)
-            stored += len(batch)
-    return stored
+    batch: list[NumberedRow] = []
+    try:
+        with engine.begin() as connection:
+            for batch in in_batches(rows, ROWS_A_STATEMENT):
+                connection.execute(insert(table), [dict(row) for _, row in batch])
+                stored += len(batch)
+            return stored
+    except IntegrityError:
+        reason = (
+            f"lines {batch[0][0]} to {batch[-1][0]}: a row breaks a rule of table {table.name}: its key stands twice or"
+            " is in the table already, or a column that must not be empty is; nothing was stored"
+        )
+    except FieldError as error:
+        line = batch[0 if error.row is None else error.row][0]
+        reason = f"line {line}, {error.column}: {error.reason}; nothing was stored"
+    # Raised outside the handler: what the driver says quotes the row.
+    raise ImportRefusedError(reason)
 
 
-def in_batches(rows: Iterable[Mapping[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
+def in_batches(rows: Iterable[NumberedRow], size: int) -> Iterator[list[NumberedRow]]:
     """Lists of at most `size` rows (itertools.batched came with Python 3.12)."""
     source = iter(rows)
-    while batch := [dict(row) for row in islice(source, size)]:
+    while batch := list(islice(source, size)):
         yield batch

@@ -1,0 +1,72 @@
+import json
+from fractions import Fraction
+
+import pytest
+
+from tests.vault.cli.conftest import Run
+from vault.cli.asking import number
+
+
+def test_an_answer_says_all_that_there_is_to_know_of_its_noise(loaded: Run) -> None:
+    said = json.loads(loaded("ask", "mean(spending) by site", "--epsilon", "0.5", "--json").out)
+    assert said["epsilon"] == "0.5"
+    assert said["mechanism"] == "discrete Laplace"
+    assert said["interval_label"] == "noise only, 95 %"
+    assert [group["group"] for group in said["groups"]] == [{"site": 1}, {"site": 2}, {"site": 3}]
+    assert [noise["part"] for noise in said["noise"]] == ["sum", "count"] or len(said["noise"]) == 2
+    for group in said["groups"]:
+        assert group["interval"][0] <= group["value"] <= group["interval"][1]
+        assert float(Fraction(group["exact"])) == group["value"]
+
+
+def test_questions_in_one_request_are_separate_charges_and_a_repeat_is_free(loaded: Run) -> None:
+    loaded("ask", "count(*)", "sum(spending)", "--epsilon", "0.25")
+    assert json.loads(loaded("budget", "--json").out) == {
+        "dataset": "visits",
+        "lifetime": "1",
+        "spent": "0.5",
+        "remaining": "0.5",
+    }
+    first = loaded("ask", "count(*)", "--epsilon", "0.25", "--json").out
+    assert loaded("ask", "COUNT( * )", "--epsilon", "0.25", "--json").out == first
+    assert '"spent": "0.5"' in loaded("budget", "--json").out
+
+
+def test_k24_03_when_the_budget_is_gone_each_question_is_refused_and_nothing_changes(loaded: Run) -> None:
+    assert loaded("ask", "count(*)", "--epsilon", "1").status == 0
+    for _ in range(2):
+        refused = loaded("ask", "sum(spending)", "--epsilon", "0.1")
+        assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
+        assert "'visits' has 0 left" in refused.err
+        assert '"spent": "1"' in loaded("budget", "--json").out
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "inf", "1e-10", "0.0000000001", "true", "", "one", "5e-324"])
+def test_k19_05_a_bad_epsilon_is_refused_by_name_and_costs_nothing(loaded: Run, epsilon: str) -> None:
+    refused = loaded("ask", "count(*)", f"--epsilon={epsilon}")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "epsilon" in refused.err
+    assert '"spent": "0"' in loaded("budget", "--json").out
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        "avg(spending)",
+        "sum(diagnosis)",
+        "count(*) by year",
+        "count(*) where site = 'x'",
+        "sum(nobody)",
+        "count(*) or",
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_one_line_and_costs_nothing(loaded: Run, question: str) -> None:
+    refused = loaded("ask", question, "--epsilon", "0.1")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert '"spent": "0"' in loaded("budget", "--json").out
+
+
+def test_exact_numbers_are_shown_in_decimals() -> None:
+    assert number(Fraction(1234)) == "1,234"
+    assert number(Fraction(1, 3)) == "0.33"

@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import pytest
+
+from tests.vault.cli.conftest import CSV, Run
+from tests.vault.projects import write_policy
+
+SECRET = "Zx9-Secret"
+
+
+@pytest.fixture
+def ready(run: Run, tmp_path: Path) -> Run:
+    write_policy(tmp_path)
+    assert run("init").status == 0
+    return run
+
+
+def test_a_file_is_imported_and_empty_and_quoted_empty_cells_differ(loaded: Run) -> None:
+    rows = loaded("show", "--json").out.splitlines()
+    assert len(rows) == 4
+    assert '"diagnosis": ""' in rows[2]
+    assert '"diagnosis": null' in rows[3]
+
+
+def test_k15_01_a_byte_order_mark_is_no_part_of_the_first_header(ready: Run, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_bytes(b"\xef\xbb\xbf" + CSV.replace("\n", "\r\n").encode())
+    assert ready("import", "f.csv").status == 0
+
+
+def test_k16_01_leading_zeros_are_stored_as_typed(ready: Run, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text('person,year,national_id\n1,1,00501\n2,1,"0044 20"\n3,1,007\n4,1,1e5\n')
+    assert ready("import", "f.csv").status == 0
+    assert '"national_id": "00501"' in ready("find", "national_id", "00501", "--json").out
+    assert ready("find", "national_id", "501").status == 1
+    assert '"1e5"' in ready("show", "--json").out
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (CSV + f"4,1,1,44-4,gout,{SECRET}\n", ("line 6", "spending", "number")),
+        (CSV + f"{SECRET},1,1,44-4,gout,1\n", ("line 6", "person", "whole number")),
+        (CSV + f"4,1,1,44-4,{SECRET}\n", ("line 6", "5")),
+        (CSV + f"4,1,1,44-4,{SECRET},1,2\n", ("line 6", "7")),
+        (CSV.replace("site", "nobody"), ("line 1", "column 3")),
+        (CSV.replace("diagnosis", "site"), ("site",)),
+        (CSV.replace("person", ""), ("column 1", "no name")),
+        ("", ("empty",)),
+        (CSV.replace(",", ";"), ("delimiter",)),
+        (CSV + f"1,1,1,{SECRET},gout,1\n", ("visit", "lines 2 to 6", "key")),
+    ],
+    ids=["type", "key type", "short", "long", "unknown", "twice", "no name", "empty", "semicolons", "duplicate key"],
+)
+def test_a_file_with_a_fault_is_refused_whole(ready: Run, tmp_path: Path, content: str, told: tuple[str, ...]) -> None:
+    (tmp_path / "f.csv").write_text(content, encoding="utf-8")
+    refused = ready("import", "f.csv")
+    assert refused.status == 1
+    assert refused.err.count("\n") == 1
+    for word in told:
+        assert word in refused.err
+    assert SECRET not in refused.err + refused.out
+    assert ready("show", "--json").out == ""
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_another_encoding_is_refused(ready: Run, tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "f.csv").write_text(CSV.replace("gout", "goût"), encoding=encoding)
+    refused = ready("import", "f.csv")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "UTF-8" in refused.err
+
+
+def test_a_file_that_is_not_there_is_one_line(ready: Run) -> None:
+    refused = ready("import", "nobody.csv")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
