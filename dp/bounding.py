@@ -67,16 +67,17 @@ def bound(
     the caps; later twice what was kept then, if that is more. So memory holds hold_rows and a chunk, or twice what is
     kept, and copies of that while it is sorted. The result does not depend on it.
 
-    Raises: ParameterError when chunks differ in the type of their unit or lack a value that the grid is for.
+    Raises: ParameterError when chunks differ in the type of their units or lack a value that the grid is for.
     """
     held: list[_Rows] = []
     waiting, allowed = 0, hold_rows
+    kinds: set[str] = set()
     for chunk in chunks:
-        rows = _Rows.of(chunk, n_groups, grid)
-        if held and held[0].words.shape[1] != rows.words.shape[1]:
-            raise ParameterError("unit", "the chunks of one question have one type of unit")
-        held.append(rows)
-        waiting += len(rows.group)
+        kinds.add(chunk.unit.dtype.kind)
+        if len(kinds) > 1:
+            raise ParameterError("unit", "the chunks of one question name units by integers or by bytes, not by both")
+        held.append(_Rows.of(chunk, n_groups, grid))
+        waiting += len(held[-1].group)
         if waiting > allowed:
             held = [_compact(_Rows.joined(held), caps, salt, n_groups)]
             waiting = len(held[0].group)
@@ -114,8 +115,9 @@ class _Rows:
         if len(several) == 1:
             return several[0]
         values = [rows.value for rows in several if rows.value is not None]
+        width = max(rows.words.shape[1] for rows in several)
         return cls(
-            np.concatenate([rows.words for rows in several]),
+            np.concatenate([np.pad(rows.words, ((0, 0), (0, width - rows.words.shape[1]))) for rows in several]),
             np.concatenate([rows.group for rows in several]),
             np.concatenate([rows.tie for rows in several]),
             np.concatenate(values) if values else None,

@@ -12,9 +12,9 @@ from dp.errors import ParameterError
 class Chunk:
     """Rows in columns of one length; the order and the split into chunks mean nothing.
 
-    unit: whose row it is, int64, or fixed-length bytes (dtype S1 and up). Rows without a unit are left out by the
-        caller. Every chunk of a question has the same type; byte units are full-length (a hash or a full term), since
-        numpy cannot tell a shorter one from the same with zero bytes at its end.
+    unit: whose row it is, int64, or bytes (dtype S1 and up), the same in every chunk of a question. Rows without a unit
+        are left out by the caller. Units in bytes have one length (a hash, a full term), since numpy cannot tell a
+        shorter one from the same with zero bytes at its end.
     group: int32, the index of the row's group in the declared list; anything else (-1) is undeclared, and dropped.
     tie: uint64, a salted hash of the row's own primary key (see tie_break.py); of a unit's rows the smallest stay.
     value: int64 or float64, or None for a count. NaN is dropped, infinities are clamped.

@@ -43,10 +43,14 @@ def unit_words(unit: NDArray[np.int64] | NDArray[np.bytes_]) -> NDArray[np.uint6
 
 
 def unit_hash(salt: bytes, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One 64-bit hash a unit. Different units may share one: it orders, it does not identify."""
-    mixed = np.full(len(words), _word(salt, b"unit"), dtype=np.uint64)
-    for column in range(words.shape[1]):
-        mixed = _mix(mixed ^ words[:, column])
+    """One 64-bit hash a unit, the same with zero words at its end or without.
+
+    Units of one word never share a hash; longer ones may: it orders them, it does not identify them.
+    """
+    mixed = _mix(words[:, 0] ^ _word(salt, b"unit"))
+    for column in range(1, words.shape[1]):
+        word = words[:, column]
+        mixed = np.where(word == 0, mixed, _mix(mixed ^ word))
     return mixed
 
 

@@ -16,7 +16,7 @@ from dp.questions.question import Aggregates, noisy_parts, require_shape, scales
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The number of rows in each group. A noisy count may be negative.
+    """The number of rows in each group. Values are not looked at; a noisy count may be negative.
 
     Sensitivity c*k: a unit has at most c rows in each of at most k groups after bounding, no other unit's rows change
     when it is added or removed, and each row adds 1 to one group; summed over the groups that is c*k.

@@ -156,6 +156,19 @@ def test_one_person_with_a_million_rows_does_not_fill_the_memory() -> None:
     assert peak < 10_000_000  # all rows in columns would be 29 MB
 
 
+@given(rows=any_rows(), caps=CAPS, cut=st.integers(0, 40))
+@settings(deadline=None, max_examples=60)
+def test_the_width_of_a_column_of_bytes_does_not_matter(rows: list[Row], caps: Caps, cut: int) -> None:
+    def of_width(some: list[Row], width: int) -> Chunk:
+        chunk = chunk_of(some)
+        units = np.array([b"%d" % row.unit for row in some], dtype=f"S{width}")
+        return Chunk(units, chunk.group, chunk.tie, chunk.value)
+
+    even = bound([of_width(rows, 8)], caps, SALT, n_groups=5, grid=GRID)
+    mixed = [of_width(rows[:cut], 1), of_width(rows[cut:], 37)]
+    assert kept(bound(mixed, caps, SALT, n_groups=5, grid=GRID, hold_rows=0)) == kept(even)
+
+
 def test_chunks_of_two_types_of_unit_are_refused() -> None:
     rows = [Row(1, 0, 0, 1.0)]
     with pytest.raises(ParameterError, match=r"^unit: "):

@@ -45,6 +45,13 @@ def test_bytes_that_end_in_zeros_are_units_of_their_own() -> None:
     assert len({tuple(words) for words in unit_words(units).tolist()}) == 3
 
 
+def test_zero_words_at_the_end_of_a_unit_do_not_change_its_hash() -> None:
+    words = unit_words(np.arange(100))
+    longer = np.pad(words, ((0, 0), (0, 3)))
+    assert (unit_hash(b"salt", words) == unit_hash(b"salt", longer)).all()
+    assert len(set(unit_hash(b"salt", words).tolist())) == 100
+
+
 def test_a_unit_chooses_its_groups_for_itself() -> None:
     units = unit_hash(b"salt", unit_words(np.arange(3000)))
     first, second = (group_hash(b"salt", units, np.full(3000, group, dtype=np.int32)) for group in (0, 1))
