@@ -1,7 +1,10 @@
 """The key store: keyrings and wrapped keys on both kinds of database, also when two processes race."""
 
 import os
+import sqlite3
+import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -13,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from kms.errors import CannotUnwrapError, KeyringError
 from kms.key_database import reading, writing
 from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
-from kms.key_store import KeyStore
+from kms.key_store import KeyStore, _lock_keyring
 from kms.key_tables import key_table
 from kms.new_key import new_key
 from kms.providers.local import LocalProvider
@@ -131,18 +134,23 @@ def test_a_destroyed_key_leaves_a_tombstone_without_its_bytes(any_store: KeyStor
     assert not record_of(any_store, b"aaaa").live
 
 
+def file_of(store: KeyStore) -> bytes:
+    """The database file, after all that lies beside it was moved into it."""
+    path = store.engine.url.database
+    assert path is not None
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def test_the_wrapped_bytes_of_a_destroyed_key_are_overwritten_on_sqlite(store: KeyStore) -> None:
     with_keyring(store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
     wrapped = record_of(store, b"aaaa").wrapped
     assert wrapped is not None
+    assert wrapped.ciphertext in file_of(store)
     store.destroy(KEYRING, b"aaaa")
-    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        path = connection.execute(text("PRAGMA database_list")).one()[2]
-        connection.exec_driver_sql("COMMIT")
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        connection.exec_driver_sql("BEGIN")
-    with open(path, "rb") as file:
-        assert wrapped.ciphertext not in file.read()
+    assert wrapped.ciphertext not in file_of(store)
 
 
 @pytest.mark.parametrize("key_id", [b"bbbb", b"zzzz"], ids=["active", "unknown"])
@@ -214,6 +222,24 @@ def create_schema_in_a_race(wait: Callable[[], object], url: str) -> str:
 
 def test_two_processes_create_the_schema_at_once(database_url: str) -> None:
     assert race(create_schema_in_a_race, database_url, processes=3) == ["created"] * 3
+
+
+def test_changes_to_one_keyring_queue(any_store: KeyStore) -> None:
+    """Else one process could activate a new key while another activates a waiting one: two would be ACTIVE."""
+    with_keyring(any_store, record(b"aaaa"))
+    waiting = record(b"bbbb", 2, KeyState.PRE_ACTIVE)
+    assert any_store.add(waiting)
+    results: list[bool] = []
+    late = threading.Thread(target=lambda: results.append(any_store.activate(record(b"cccc", 3), instead_of=b"aaaa")))
+    with writing(any_store.engine) as connection:
+        _lock_keyring(connection, KEYRING)
+        late.start()
+        late.join(0.5)
+        assert late.is_alive()
+        for key_id, state in ((b"aaaa", "deactivated"), (b"bbbb", "active")):
+            connection.execute(update(key_table).where(key_table.c.key_id == key_id).values(state=state))
+    late.join()
+    assert results == [False]
 
 
 def activate_in_a_race(wait: Callable[[], object], url: str) -> bool:
