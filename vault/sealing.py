@@ -12,7 +12,7 @@ from typing import Final
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from kms.data_key import SealingKey
+from kms.data_key import DataKey
 from kms.derive import field_key
 from kms.errors import LeaseExpiredError
 from kms.fork import forget_in_child
@@ -39,7 +39,7 @@ IV: Final = SP_800_38D_IV_BYTES
 class _Cipher:
     """The field key under the leased data key. block: gives True once for each seal counted and not yet made."""
 
-    leased: SealingKey
+    key: DataKey
     block: Iterator[bool]
     head: bytes
     encrypt: Callable[[bytes, bytes, bytes], bytes]
@@ -74,7 +74,7 @@ class Sealing:
     def seal(self, data: bytes, context: bytes | None = None) -> bytes:
         """One sealed value. context: the row context of a row-bound field."""
         cipher = self._cipher
-        if cipher is None or not next(cipher.block, False) or self._sealing_key(DATA) is not cipher.leased:
+        if cipher is None or not next(cipher.block, False) or self._sealing_key(DATA).key is not cipher.key:
             cipher = self._counted_one()
         aad = cipher.unbound if context is None else cipher.bound + lp(context)
         nonce = self._random(IV)
@@ -117,39 +117,36 @@ class Sealing:
             with self._lock:
                 cipher = self._leased()
                 if not next(cipher.block, False):
-                    self._keyring.reserve_seals(cipher.leased.key.key_id, self._definition.label, BLOCK_SEALS)
+                    self._keyring.reserve_seals(cipher.key.key_id, self._definition.label, BLOCK_SEALS)
                     cipher = self._cipher = replace(cipher, block=repeat(True, BLOCK_SEALS))
                     next(cipher.block)
-            if self._keyring.clock() < cipher.leased.until:  # looked at last: counting may have had to wait
+            if self._sealing_key(DATA).key is cipher.key:  # asked last: counting may have had to wait
                 return cipher
-        raise self._lease_too_short()
+        raise self._keys_keep_changing()
 
     def _counted(self, n: int) -> _Cipher:
         """The cipher, within its lease, with n seals counted."""
         for _ in range(LEASE_ATTEMPTS):
             with self._lock:
                 cipher = self._leased()
-            self._keyring.reserve_seals(cipher.leased.key.key_id, self._definition.label, n)
-            if self._keyring.clock() < cipher.leased.until:
+            self._keyring.reserve_seals(cipher.key.key_id, self._definition.label, n)
+            if self._sealing_key(DATA).key is cipher.key:
                 return cipher
-        raise self._lease_too_short()
+        raise self._keys_keep_changing()
 
     def _leased(self) -> _Cipher:
         """The cipher of the key that the keyring leases now. The lock is held."""
-        leased, cipher = self._keyring.sealing(DATA), self._cipher
-        if cipher is not None and leased is cipher.leased:
-            return cipher
-        if cipher is not None and leased.key is cipher.leased.key:
-            self._cipher = cipher = replace(cipher, leased=leased)
+        data_key, cipher = self._sealing_key(DATA).key, self._cipher
+        if cipher is not None and data_key is cipher.key:
             return cipher
         definition = self._definition
-        key = field_key(leased.key.secret, self._keyring.id, definition.table, definition.column)
-        head = header(definition.generation, leased.key.key_id)
+        key = field_key(data_key.secret, self._keyring.id, definition.table, definition.column)
+        head = header(definition.generation, data_key.key_id)
         counted: Iterator[bool] = iter(())
-        if cipher is not None and leased.key.key_id == cipher.leased.key.key_id:
+        if cipher is not None and data_key.key_id == cipher.key.key_id:
             counted = cipher.block  # the same key, unwrapped again
         self._cipher = cipher = _Cipher(
-            leased,
+            data_key,
             counted,
             head,
             AESGCM(key.raw).encrypt,
@@ -158,5 +155,7 @@ class Sealing:
         )
         return cipher
 
-    def _lease_too_short(self) -> LeaseExpiredError:
-        return LeaseExpiredError(f"the lease for sealing {self._definition.label} ends before it can be used")
+    def _keys_keep_changing(self) -> LeaseExpiredError:
+        return LeaseExpiredError(
+            f"the key for {self._definition.label} changes whenever it is about to seal: try again"
+        )
