@@ -1,11 +1,14 @@
 """Drift: how a field's definition differs from the one that its data was written by, and what to do about it."""
 
+from typing import Final
+
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionChangedError
 
 __all__ = ["refuse_drift", "refuse_unsafe_step"]
 
-GO_BACK = "declare it as recorded"
+GO_BACK: Final = "declare it as recorded"
+NEW_COLUMN: Final = "declare a new column so and copy the values into it (the terms that are stored would not be found)"
 
 
 def refuse_drift(recorded: FieldDefinition, declared: FieldDefinition) -> None:
@@ -13,10 +16,10 @@ def refuse_drift(recorded: FieldDefinition, declared: FieldDefinition) -> None:
     if recorded == declared:
         return
     remedies = [GO_BACK]
-    if recorded.codec != declared.codec or recorded.bound != declared.bound:
+    if recorded.indexes != declared.indexes or (recorded.indexes and recorded.codec != declared.codec):
+        remedies.append(NEW_COLUMN)
+    else:
         remedies.append(f"declare generation={recorded.generation + 1} and run `noisevault reencrypt`")
-    if recorded.indexes != declared.indexes:
-        remedies.append("run `noisevault reindex`")
     raise DefinitionChangedError(
         declared.table, declared.column, "; ".join(_differences(recorded, declared)), ", or ".join(remedies)
     )
@@ -32,7 +35,7 @@ def refuse_unsafe_step(before: FieldDefinition, declared: FieldDefinition) -> No
             declared.table,
             declared.column,
             "; ".join(_differences(before, declared)),
-            f"{GO_BACK}, or run `noisevault reindex`",
+            f"{GO_BACK}, or {NEW_COLUMN}",
         )
 
 
