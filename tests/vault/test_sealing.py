@@ -149,34 +149,49 @@ def test_the_keyring_is_asked_again_when_the_lease_is_over(keyring: FixedKeyring
 
 
 @pytest.mark.parametrize("bulk", [False, True])
-def test_a_lease_that_ends_while_seals_are_counted_is_had_anew_first(
-    keyring: FixedKeyring, clock: ManualClock, bulk: bool
-) -> None:
-    waits = iter([keyring.lease])
-    keyring.before_reserve = lambda: clock.advance(next(waits, 0.0))
+def test_a_key_that_changes_whenever_seals_are_counted_is_not_used(keyring: FixedKeyring, bulk: bool) -> None:
+    keyring.before_reserve = keyring.unwrap_again
     sealing = sealing_of(keyring)
+    with pytest.raises(LeaseExpiredError, match=r"patients\.name"):
+        sealing.seal_many([b"x"])
+    keyring.before_reserve = lambda: None
     assert sealing.seal_many([b"x"]) if bulk else sealing.seal(b"x")
-    assert clock() < keyring.sealing(Purpose.DATA).until
 
 
 @pytest.mark.parametrize("bulk", [False, True])
-def test_a_lease_that_always_ends_while_seals_are_counted_stops_sealing(
-    keyring: FixedKeyring, clock: ManualClock, bulk: bool
-) -> None:
-    keyring.before_reserve = lambda: clock.advance(keyring.lease)
+def test_a_lease_that_cannot_be_had_anew_after_counting_seals_nothing(keyring: FixedKeyring, bulk: bool) -> None:
+    sealing = sealing_of(keyring, random=lambda n: pytest.fail("a nonce was drawn"))
+
+    def expired(purpose: Purpose) -> Any:
+        raise LeaseExpiredError("the store does not answer")
+
+    def expire() -> None:
+        sealing._sealing_key = expired
+
+    keyring.before_reserve = expire
+    with pytest.raises(LeaseExpiredError):
+        sealing.seal_many([b"x"]) if bulk else sealing.seal(b"x")
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+def test_a_rotation_while_seals_are_counted_is_followed(keyring: FixedKeyring, bulk: bool) -> None:
+    rotations = iter([NEW])
+
+    def rotate() -> None:
+        for key_id in rotations:
+            keyring.add(key_id, bytes(32))
+
+    keyring.before_reserve = rotate
     sealing = sealing_of(keyring)
+    (sealed,) = sealing.seal_many([b"x"]) if bulk else [sealing.seal(b"x")]
+    assert SealedValue.parse(sealed).key_id == NEW
+    assert keyring.reserved[NEW, "patients.name"] >= 1
 
-    def attempt() -> None:
-        for _ in range(BLOCK_SEALS):
-            keyring.sealing(Purpose.DATA)
-            sealing.seal_many([b"x"]) if bulk else sealing.seal(b"x")
-            clock.advance(keyring.lease)
 
-    if bulk:
-        with pytest.raises(LeaseExpiredError, match=r"patients\.name"):
-            attempt()
-    else:
-        attempt()  # the block that was waited for is there the second time
+def test_a_lease_whose_end_has_passed_is_good_for_the_call_at_hand(keyring: FixedKeyring) -> None:
+    keyring.lease = -1.0  # as while another thread asks for news
+    sealing = sealing_of(keyring)
+    assert len({sealing.seal(b"x") for _ in range(10)} | set(sealing.seal_many([b"x"]))) == 11
 
 
 def test_a_key_that_is_unwrapped_again_goes_on_with_its_block(keyring: FixedKeyring) -> None:
