@@ -1,0 +1,39 @@
+"""The whole path with the key-encryption key in a real OpenBao."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import hvac
+import pytest
+
+from tests.servers.openbao import BaoDev
+from tests.vault.cli.conftest import CSV, Run
+from tests.vault.projects import write_policy
+
+
+@pytest.mark.openbao
+def test_a_project_lives_with_its_key_in_transit(
+    bao: BaoDev, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = hvac.Client(url=bao.url, token=bao.root_token)
+    client.sys.enable_secrets_engine("transit", path="flow-transit")
+    client.write_data("flow-transit/keys/records", data={"type": "aes256-gcm96", "derived": True})
+    policy = write_policy(tmp_path)
+    uri = f"hcvault://{urlsplit(bao.url).netloc}/flow-transit/keys/records"
+    policy.write_text(policy.read_text().replace("local:kek", uri))
+    (tmp_path / "visits.csv").write_text(CSV)
+    refused = run("init")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    monkeypatch.setenv("VAULT_TOKEN", bao.root_token)
+    monkeypatch.setenv("NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK", "1")
+    assert run("init").status == 0
+    assert run("import", "visits.csv").status == 0
+    assert "asthma" in run("find", "national_id", "111").out
+    assert run("rotate").status == 0
+    assert run("reencrypt").status == 0
+    assert run("ask", "count(*) by site", "--epsilon", "0.5").status == 0
+    assert run("check").status == 0
+    monkeypatch.setenv("VAULT_TOKEN", "wrong")
+    denied = run("show")
+    assert (denied.status, denied.err.count("\n"), denied.out) == (1, 1, "")
+    client.adapter.close()
