@@ -212,6 +212,12 @@ def test_the_database_itself_refuses_a_second_key_of_one_sequence(any_store: Key
         connection.execute(twin, {"id": b"bbbb"})
 
 
+def test_a_forked_child_makes_connections_of_its_own(store: KeyStore) -> None:
+    before = store.engine.pool
+    store.forget_after_fork()
+    assert store.engine.pool is not before
+
+
 def create_schema_in_a_race(wait: Callable[[], object], url: str) -> str:
     store = KeyStore.from_url(url)
     wait()

@@ -188,6 +188,25 @@ def test_no_error_holds_a_key_in_message_chain_or_frame(transit: Transit) -> Non
         assert raised.value.__cause__ is None
 
 
+def test_one_bad_item_does_not_make_an_exception_of_the_whole_answer(
+    transit: Transit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """hvac puts the body of a refusal, the other items' plaintexts in it, into its exception's text."""
+    wrapped = transit.provider().wrap(KEY, b"p")
+    statuses: list[int] = []
+    send = requests.Session.request
+
+    def noted(session: requests.Session, method: str, url: str, **kwargs: Any) -> requests.Response:
+        response = send(session, method, url, **kwargs)
+        statuses.append(response.status_code)
+        return response
+
+    monkeypatch.setattr(requests.Session, "request", noted)
+    with pytest.raises(CannotUnwrapError):
+        transit.provider().unwrap([(wrapped, b"p"), (wrapped, b"q")])
+    assert statuses == [200]
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=80))
 def test_bytes_that_are_no_ciphertext_are_refused(transit_for_all: TransitProvider, junk: bytes) -> None:
