@@ -46,6 +46,11 @@ def declare_budgets(ledger: Ledger, policy: Policy) -> None:
         ledger.declare(name, dataset.lifetime_nano)
 
 
+def budgets_that_differ(ledger: Ledger, policy: Policy) -> list[str]:
+    """The datasets of which the policy's lifetime budget is not the ledger's."""
+    return [name for name, rules in policy.dataset.items() if ledger.status(name).lifetime != rules.lifetime_nano]
+
+
 def answer(
     project: Project, ledger: Ledger, dataset: str, question: Question, *, nano_epsilon: int, who: str
 ) -> dp.Answer:

@@ -17,7 +17,18 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from kms import DataKey, Keyring, KmsError, Purpose, SecretKey, UnknownKeyIdError, forget_in_child, framed, ledger_key, lp
+from kms import (
+    DataKey,
+    Keyring,
+    KmsError,
+    Purpose,
+    SecretKey,
+    UnknownKeyIdError,
+    forget_in_child,
+    framed,
+    ledger_key,
+    lp,
+)
 from vault.errors import CannotOpenError
 
 FORMAT: Final = b"\x01"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine, Table, create_engine, inspect
 
-from kms import Keyring, KeyStore, ProviderSettings, Purpose, open_provider
+from kms import Keyring, KeyringError, KeyStore, ProviderSettings, Purpose, open_key_database, open_provider
 from vault.attach import attach
 from vault.errors import PolicyError
 from vault.field import Field
@@ -28,13 +28,16 @@ class Project:
 
     @classmethod
     def create(cls, policy: Policy, settings: ProviderSettings) -> Project:
-        """Make the keyring, with a key of each purpose, and the tables that are not there yet.
+        """Make what is not there yet: the keyring, with a key of each purpose, and the tables.
 
-        Raises: KeyringError if the keyring exists; PolicyError, KmsError.
+        Raises: KmsError; DefinitionChangedError.
         """
-        store = KeyStore(create_engine(policy.keys_url))
+        store = KeyStore(open_key_database(policy.keys_url))
         store.create_schema()
-        Keyring.create(store, open_provider(policy.vault.kek, settings), policy.vault.keyring)
+        try:
+            store.load(policy.vault.keyring)
+        except KeyringError:
+            Keyring.create(store, open_provider(policy.vault.kek, settings), policy.vault.keyring)
         project = cls.open(policy, settings)
         for table in project.tables.values():
             table.create(project.engine, checkfirst=True)
@@ -43,12 +46,13 @@ class Project:
     @classmethod
     def open(cls, policy: Policy, settings: ProviderSettings) -> Project:
         """Raises: KmsError when the keys cannot be had; DefinitionChangedError when the data was written otherwise."""
-        store = KeyStore(create_engine(policy.keys_url))
+        store = KeyStore(open_key_database(policy.keys_url))
         keyring = Keyring.open(store, open_provider(policy.vault.kek, settings), policy.vault.keyring)
         opened = OpenedVault(keyring, store)
         engine = create_engine(policy.database_url, hide_parameters=True)
-        attach(engine, opened)
-        return cls(policy, engine, dict(tables(policy).tables), opened)
+        metadata = tables(policy)
+        attach(engine, opened, metadata)
+        return cls(policy, engine, dict(metadata.tables), opened)
 
     def table(self, name: str) -> Table:
         """Raises: PolicyError naming the tables there are."""
@@ -67,10 +71,6 @@ class Project:
         if missing:
             raise PolicyError(f"the database has no table {', '.join(missing)}; make it by: noisevault init")
 
-    def open_every_key(self) -> None:
-        """Unwrap all live data keys now, so that no later step waits for the key service."""
-        self.opened.keyring.warm()
-
     @property
     def active_data_key_id(self) -> str:
         return self.opened.keyring.sealing(Purpose.DATA).key.key_id.hex()
@@ -79,5 +79,7 @@ class Project:
 def policy_beside(path: Path) -> Policy:
     """Raises: PolicyError, saying how to begin when there is no file."""
     if not path.exists():
-        raise PolicyError(f"there is no policy file {path}; write an example to begin with by: noisevault init --example")
+        raise PolicyError(
+            f"there is no policy file {path}; write an example to begin with by: noisevault init --example"
+        )
     return Policy.load(path)

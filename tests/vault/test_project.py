@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from kms import KeyringError, ProviderSettings
+from kms import ProviderSettings
 from tests.vault.projects import make_project, write_policy
-from vault.errors import PolicyError
+from vault.errors import DefinitionChangedError, PolicyError
 from vault.policy import Policy
 from vault.project import Project, policy_beside
 
@@ -18,10 +18,18 @@ def test_what_was_created_opens_again_with_the_same_keys(tmp_path: Path) -> None
     assert set(opened.fields(opened.table("visit"))) == {"national_id", "diagnosis", "spending"}
 
 
-def test_creating_twice_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+def test_creating_again_leaves_the_keys_as_they_are(tmp_path: Path) -> None:
     created = make_project(tmp_path)
-    with pytest.raises(KeyringError):
-        Project.create(created.policy, ProviderSettings())
+    again = Project.create(created.policy, ProviderSettings())
+    assert again.active_data_key_id == created.active_data_key_id
+
+
+def test_a_field_that_is_defined_otherwise_than_its_data_stops_the_start(tmp_path: Path) -> None:
+    created = make_project(tmp_path)
+    path = tmp_path / "noisevault.toml"
+    path.write_text(path.read_text().replace('diagnosis = { type = "str"', 'diagnosis = { type = "bytes"'))
+    with pytest.raises(DefinitionChangedError, match=r"visit\.diagnosis"):
+        Project.open(Policy.load(path), ProviderSettings())
     assert Project.open(created.policy, ProviderSettings()).active_data_key_id == created.active_data_key_id
 
 

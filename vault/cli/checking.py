@@ -7,7 +7,7 @@ from rich.console import Console
 
 from dp import DpError
 from kms import KmsError
-from vault.bridge import open_ledger
+from vault.bridge import budgets_that_differ, open_ledger
 from vault.cli.options import POLICY, PolicyOption, open_project
 from vault.errors import VaultError
 from vault.policy import unbound_fields
@@ -39,8 +39,11 @@ def faults(project: Project) -> Iterator[str]:
     for record in keyring.records():
         if record.live and record.key_id not in live:
             yield f"key {record.key_id.hex()} ({record.purpose}) does not unwrap: see docs/threat-model.md"
+    ledger = open_ledger(project.policy, keyring)
     try:
-        open_ledger(project.policy, keyring).verify_audit()
+        ledger.verify_audit()
+        for name in budgets_that_differ(ledger, project.policy):
+            yield f"dataset.{name}.lifetime_epsilon is not what the ledger has; bring it there by: noisevault init"
     except (DpError, KmsError, VaultError) as error:
         yield str(error)
     for name in project.tables:

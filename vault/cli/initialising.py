@@ -18,7 +18,7 @@ def init(
     policy: PolicyOption = POLICY,
     example: Annotated[bool, typer.Option("--example", help="Write an example policy instead, to edit.")] = False,
 ) -> None:
-    """Make the key file, the keyring, the tables and the budgets that the policy names."""
+    """Make the key file, the keyring, the tables and the budgets that the policy names; what is there stays."""
     console = Console(soft_wrap=True, highlight=False)
     if example:
         write_example(policy)

@@ -13,13 +13,22 @@ def test_init_makes_a_private_key_file_the_keyring_the_tables_and_the_budgets(ru
     assert "0 of 1 spent" in run("budget").out
 
 
-def test_init_twice_is_refused_in_one_line(run: Run, tmp_path: Path) -> None:
-    write_policy(tmp_path)
-    key = (run("init"), (tmp_path / "kek").read_bytes())[1]
-    again = run("init")
-    assert again.status == 1
-    assert again.err.count("\n") == 1
+def test_init_again_leaves_what_is_there_and_makes_what_is_new(loaded: Run, tmp_path: Path) -> None:
+    policy = tmp_path / "noisevault.toml"
+    key, keys = (tmp_path / "kek").read_bytes(), loaded("keys", "list", "--json").out
+    loaded("ask", "count(*)", "--epsilon", "0.5")
+    policy.write_text(
+        policy.read_text().replace('lifetime_epsilon = "1"', 'lifetime_epsilon = "2"')
+        + '\n[table.ward]\nkey = ["id"]\n[table.ward.column]\nid = { type = "int" }\n'
+    )
+    assert "noisevault init" in loaded("check").err + loaded("check").out
+    again = loaded("init")
+    assert (again.status, again.err) == (0, "")
     assert (tmp_path / "kek").read_bytes() == key
+    assert loaded("keys", "list", "--json").out == keys
+    assert "0.5 of 2 spent" in loaded("budget").out
+    assert len(loaded("show", "visit", "--json").out.splitlines()) == 4
+    assert loaded("check").status == 0
 
 
 def test_the_example_is_a_policy_that_init_takes(run: Run, tmp_path: Path) -> None:
