@@ -2,12 +2,15 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import Connection, insert, select
 
 from dp.ledger.audit import AuditHead, AuditLog
-from dp.ledger.place import Place
+from dp.ledger.place import Place, at_place
 from dp.ledger.schema import answer
+
+FIND: Final = select(answer.c.attempt, answer.c.sealed_answer).where(at_place(answer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,7 @@ class StoredAnswer:
 
 
 def find_answer(connection: Connection, place: Place) -> StoredAnswer | None:
-    row = connection.execute(
-        select(answer.c.attempt, answer.c.sealed_answer).where(place.matches(answer))
-    ).one_or_none()
+    row = connection.execute(FIND, place.fields()).one_or_none()
     return None if row is None else StoredAnswer(place, row.attempt, stored_bytes(row.sealed_answer))
 
 
@@ -63,15 +64,14 @@ def store_first(connection: Connection, log: AuditLog, claim: Claim, sealed: byt
         principal=claim.principal,
         sealed_sha256=digest(sealed),
     )
-    connection.execute(
-        insert(answer).values(
-            **claim.place.fields(),
-            attempt=claim.attempt,
-            charge_id=claim.charge_id,
-            sealed_answer=sealed,
-            audit_sequence=head.sequence,
-        )
-    )
+    row = {
+        **claim.place.fields(),
+        "attempt": claim.attempt,
+        "charge_id": claim.charge_id,
+        "sealed_answer": sealed,
+        "audit_sequence": head.sequence,
+    }
+    connection.execute(insert(answer), row)
     return StoredAnswer(claim.place, claim.attempt, sealed)
 
 

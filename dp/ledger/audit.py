@@ -19,6 +19,11 @@ HEAD_ID: Final = 1
 FORMAT: Final = "noisevault/1 audit"
 NO_MAC: Final = ""  # what the first entry has before it
 
+# Built once: to build a statement costs more than to run it, and others wait meanwhile.
+LOCK: Final = select(audit_head.c.sequence, audit_head.c.mac).where(audit_head.c.id == HEAD_ID).with_for_update()
+APPEND: Final = insert(audit)
+MOVE_HEAD: Final = update(audit_head).where(audit_head.c.id == HEAD_ID)
+
 
 @dataclass(frozen=True, slots=True)
 class AuditHead:
@@ -37,9 +42,7 @@ class AuditLog:
 
     def lock(self, connection: Connection) -> AuditHead:
         """Wait until nobody else writes to the ledger. The first statement of every transaction that writes."""
-        row = connection.execute(
-            select(audit_head.c.sequence, audit_head.c.mac).where(audit_head.c.id == HEAD_ID).with_for_update()
-        ).one()
+        row = connection.execute(LOCK).one()
         return AuditHead(row.sequence, row.mac)
 
     def append(self, connection: Connection, head: AuditHead, kind: str, **fields: Plain) -> AuditHead:
@@ -59,10 +62,7 @@ class AuditLog:
             }
         )
         signed = AuditHead(sequence, mac.compute(entry).hex())
-        connection.execute(
-            insert(audit).values(sequence=sequence, entry=entry.decode("ascii"), key_id=key, mac=signed.mac)
-        )
-        connection.execute(
-            update(audit_head).where(audit_head.c.id == HEAD_ID).values(sequence=sequence, mac=signed.mac)
-        )
+        row = {"sequence": sequence, "entry": entry.decode("ascii"), "key_id": key, "mac": signed.mac}
+        connection.execute(APPEND, row)
+        connection.execute(MOVE_HEAD, {"sequence": sequence, "mac": signed.mac})
         return signed

@@ -6,7 +6,7 @@ What is spent only grows. The check is part of the UPDATE that spends, so that n
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import BigInteger, Connection, bindparam, insert, select, update
 
 from dp.errors import ParameterError
 from dp.ledger.price import ATTO, Price
@@ -15,6 +15,16 @@ from dp.ledger.schema import budget
 # Ours: epsilon 100,000; below it the sum of rho, at most half the square of that of epsilon, stays within 63 bits.
 MAX_LIFETIME_NANO: Final = 10**14
 FIRST_EPOCH: Final = 1
+
+epsilon_after = budget.c.spent_nano_epsilon + bindparam("epsilon", type_=BigInteger)
+rho_after = budget.c.spent_nano_rho + bindparam("rho", type_=BigInteger)
+delta_after = budget.c.spent_atto_delta + bindparam("delta", type_=BigInteger)
+SPEND: Final = (
+    update(budget)
+    .where(budget.c.dataset == bindparam("of_dataset"), budget.c.epoch == bindparam("of_epoch"))
+    .where(epsilon_after <= budget.c.lifetime_nano_epsilon, delta_after <= budget.c.lifetime_atto_delta)
+    .values(spent_nano_epsilon=epsilon_after, spent_nano_rho=rho_after, spent_atto_delta=delta_after)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +85,11 @@ def spend(connection: Connection, dataset: str, epoch: int, price: Price) -> boo
     """Whether the price was within the dataset's lifetime, and is now spent."""
     if price.nano_epsilon > MAX_LIFETIME_NANO:
         return False
-    row = budget.c
-    result = connection.execute(
-        update(budget)
-        .where(
-            row.dataset == dataset,
-            row.epoch == epoch,
-            row.spent_nano_epsilon + price.nano_epsilon <= row.lifetime_nano_epsilon,
-            row.spent_atto_delta + price.atto_delta <= row.lifetime_atto_delta,
-        )
-        .values(
-            spent_nano_epsilon=row.spent_nano_epsilon + price.nano_epsilon,
-            spent_nano_rho=row.spent_nano_rho + price.nano_rho,
-            spent_atto_delta=row.spent_atto_delta + price.atto_delta,
-        )
-    )
-    return result.rowcount == 1
+    asked = {
+        "of_dataset": dataset,
+        "of_epoch": epoch,
+        "epsilon": price.nano_epsilon,
+        "rho": price.nano_rho,
+        "delta": price.atto_delta,
+    }
+    return connection.execute(SPEND, asked).rowcount == 1

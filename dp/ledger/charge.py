@@ -5,17 +5,22 @@ lock the audit head -> a released answer? give it -> spend, if it fits -> append
 """
 
 from dataclasses import dataclass
+from typing import Final
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from dp.errors import BudgetExhaustedError, DpError, UnknownDatasetError
 from dp.ledger.answers import Claim, StoredAnswer, digest, find_answer, serve_again
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import read_status, spend
 from dp.ledger.errors import StaleEpochError
-from dp.ledger.place import Place
+from dp.ledger.place import Place, at_place
 from dp.ledger.price import Price
 from dp.ledger.schema import charge
+
+FIND: Final = select(charge.c.attempt).where(charge.c.charge_id == bindparam("charge_id"), at_place(charge))
+LAST_ATTEMPT: Final = select(func.max(charge.c.attempt)).where(at_place(charge))
+RECORD: Final = insert(charge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +52,12 @@ def charge_or_serve(connection: Connection, log: AuditLog, bid: Bid, *, unsure: 
 
 def _find_charge(connection: Connection, bid: Bid) -> Claim | None:
     # The lock on the head was the lost transaction's too: it has ended by now, and this is its outcome.
-    row = connection.execute(
-        select(charge.c.attempt).where(charge.c.charge_id == bid.charge_id, bid.place.matches(charge))
-    ).one_or_none()
+    row = connection.execute(FIND, {**bid.place.fields(), "charge_id": bid.charge_id}).one_or_none()
     return None if row is None else Claim(bid.charge_id, bid.place, row.attempt, bid.principal)
 
 
 def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) -> Claim:
-    before = connection.scalar(select(func.max(charge.c.attempt)).where(bid.place.matches(charge)))
+    before = connection.scalar(LAST_ATTEMPT, bid.place.fields())
     claim = Claim(bid.charge_id, bid.place, (before or 0) + 1, bid.principal)
     cost = {
         "nano_epsilon": bid.price.nano_epsilon,
@@ -72,17 +75,16 @@ def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) ->
         principal=bid.principal,
         sealed_sha256=digest(bid.sealed_question),
     )
-    connection.execute(
-        insert(charge).values(
-            **bid.place.fields(),
-            **cost,
-            attempt=claim.attempt,
-            charge_id=claim.charge_id,
-            principal=bid.principal,
-            sealed_question=bid.sealed_question,
-            audit_sequence=head.sequence,
-        )
-    )
+    row = {
+        **bid.place.fields(),
+        **cost,
+        "attempt": claim.attempt,
+        "charge_id": claim.charge_id,
+        "principal": bid.principal,
+        "sealed_question": bid.sealed_question,
+        "audit_sequence": head.sequence,
+    }
+    connection.execute(RECORD, row)
     return claim
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Self
 
-from sqlalchemy import ColumnElement, Table, and_
+from sqlalchemy import ColumnElement, Table, and_, bindparam
 
 from dp.ledger.canonical_json import Plain, canonical
 from dp.ledger.keys import Mac
@@ -59,6 +59,7 @@ class Place:
             "question_mac": self.question_mac,
         }
 
-    def matches(self, table: Table) -> ColumnElement[bool]:
-        """The condition that a row of the table is at this place."""
-        return and_(*(table.c[name] == value for name, value in self.fields().items()))
+
+def at_place(table: Table) -> ColumnElement[bool]:
+    """The condition that a row of the table is at the place whose fields() the statement is executed with."""
+    return and_(*(table.c[name] == bindparam(name) for name in ("visibility", "dataset", "epoch", "question_mac")))

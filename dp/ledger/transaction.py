@@ -18,20 +18,30 @@ from dp.ledger.errors import LedgerUnavailableError
 T = TypeVar("T")
 Work = Callable[[Connection, bool], T]
 
-# SQL:2023 class 40 and PostgreSQL's appendix A: serialization failure, deadlock. MariaDB: deadlock, lock wait timeout.
-RERUN_SQLSTATES: Final = frozenset({"40001", "40P01"})
+# SQL:2023 class 40 and PostgreSQL's appendix A: serialization failure, deadlock, lock not available.
+RERUN_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})
+# MariaDB: lock wait timeout, deadlock.
 MARIADB_RERUN: Final = frozenset({1205, 1213})
 # sqlite.org/rescode.html, primary codes: SQLITE_BUSY, SQLITE_LOCKED.
 SQLITE_RERUN: Final = frozenset({5, 6})
-SQLITE_BUSY_MILLISECONDS: Final = 30_000
+# Ours: one turn of waiting for somebody else's transaction; there are as many turns as attempts.
+LOCK_WAIT_MILLISECONDS: Final = 5_000
 
 
 class Transactions:
     """Runs work against one engine. Safe for threads and, since SQLAlchemy's pool sees a fork, after one."""
 
-    def __init__(self, engine: Engine, *, attempts: int = 10, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        attempts: int = 10,
+        lock_wait: int = LOCK_WAIT_MILLISECONDS,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._engine = engine
         self._attempts = attempts
+        self._lock_wait = lock_wait
         self._sleep = sleep
 
     def run(self, work: Work[T]) -> T:
@@ -86,8 +96,10 @@ class Transactions:
         with self._engine.connect() as fresh:
             # In AUTOCOMMIT sqlite3 opens no transaction of its own accord, so that this one begins as we say.
             connection = fresh.execution_options(isolation_level="AUTOCOMMIT" if sqlite else isolation)
+            if self._engine.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {self._lock_wait:d}")
             if sqlite:
-                connection.exec_driver_sql(f"PRAGMA busy_timeout={SQLITE_BUSY_MILLISECONDS}")
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={self._lock_wait:d}")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
                 connection.exec_driver_sql(sqlite_begin)
             yield connection

@@ -14,12 +14,13 @@ from sqlalchemy.pool import NullPool
 
 from dp.errors import BudgetExhaustedError
 from dp.ledger.answers import Claim
+from dp.ledger.audit import AuditLog
 from dp.ledger.errors import LedgerUnavailableError
 from dp.ledger.ledger import Ledger
 from dp.ledger.schema import audit, budget, charge
 from dp.ledger.transaction import Transactions
 from tests.dp.ledger.dropping_proxy import DroppingProxy
-from tests.dp.ledger.sealing import a_request, ledger_on
+from tests.dp.ledger.sealing import AuditKeys, a_request, ledger_on
 
 EPSILON = 10**9
 
@@ -213,6 +214,28 @@ def test_on_sqlite_who_finds_the_lock_taken_waits_for_it(sqlite_file: Path) -> N
     timer.join()
     holder.close()
     engine.dispose()
+
+
+def test_who_waits_in_vain_is_told_so_and_nothing_is_recorded(
+    ledger: Ledger, engine: Engine, database_url: str
+) -> None:
+    held, release = threading.Event(), threading.Event()
+
+    def hold(connection: Connection, unsure: bool) -> None:
+        AuditLog(AuditKeys(), lambda: 0).lock(connection)
+        held.set()
+        release.wait(30)
+
+    holder = threading.Thread(target=Transactions(engine).run, args=(hold,))
+    holder.start()
+    held.wait(30)
+    pauses: list[float] = []
+    waiting = Transactions(engine, attempts=3, lock_wait=20, sleep=pauses.append)
+    with pytest.raises(LedgerUnavailableError, match="stays busy, and nothing was recorded"):
+        waiting.run(lambda connection, _: AuditLog(AuditKeys(), lambda: 0).lock(connection))
+    assert len(pauses) == 2
+    release.set()
+    holder.join()
 
 
 def test_work_that_fails_leaves_nothing_behind(ledger: Ledger, engine: Engine) -> None:

@@ -177,3 +177,16 @@ def test_the_log_alone_gives_the_spent_counters(used: Ledger, engine: Engine) ->
         assert connection.execute(select(answer)).all()
     spent = sum(entry["nano_epsilon"] for entry in entries if entry["kind"] == "charge")
     assert spent == used.status("people").spent == 200_000_000
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "change", ["entry = x'00ff'", "mac = x'ff'", "mac = 5", "entry = 7.5", "key_id = 5", "key_id = x'ff'"]
+)
+def test_what_sqlite_lets_anyone_put_in_place_of_text_is_a_changed_entry_too(
+    used: Ledger, engine: Engine, change: str
+) -> None:
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE noisevault_audit SET {change} WHERE sequence = 3"))
+    with pytest.raises(AuditError, match="entry 3 "):
+        used.verify_audit()
