@@ -36,26 +36,35 @@ def row_context(bound: tuple[BoundColumn, ...]) -> Callable[[Mapping[str, object
     It raises RowBindingError, without a place, for a missing or NULL column, or a value of another type.
     """
     parts = tuple((column.name, lp(column.codec_id.encode()), codec_named(column.codec_id).encode) for column in bound)
-    names = ", ".join(column.name for column in bound)
 
     def context(row: Mapping[str, object] | None) -> bytes:
-        if row is None:
-            raise RowBindingError(f"is bound to its row by {names}: pass row= with their values")
         made = b""
-        for name, label, encode in parts:
-            value = row.get(name)
-            if value is None:
-                state = "is NULL" if name in row else "is missing"
-                raise RowBindingError(f"is bound to its row by {names}, and {name} {state}: pass row= with its value")
-            made += label + lp(_bound(name, encode, value))
-        return made
+        try:
+            for name, label, encode in parts:
+                data = encode(row[name])  # type: ignore[index]  # no row is one of the refusals below
+                made += label + len(data).to_bytes(4, "big") + data
+        except (KeyError, TypeError, InvalidValueError):
+            pass  # told apart outside, so that nothing is chained
+        else:
+            return made
+        raise RowBindingError(_refusal(bound, row))
 
     return context
 
 
-def _bound(name: str, encode: Callable[[object], bytes], value: object) -> bytes:
-    try:
-        return encode(value)
-    except InvalidValueError as error:
-        reason = error.reason
-    raise RowBindingError(f"cannot be bound by {name}: {reason}")
+def _refusal(bound: tuple[BoundColumn, ...], row: Mapping[str, object] | None) -> str:
+    """What is wrong with a row that has no context."""
+    is_bound = f"is bound to its row by {', '.join(column.name for column in bound)}"
+    if row is None:
+        return f"{is_bound}: pass row= with their values"
+    for column in bound:
+        if column.name not in row:
+            return f"{is_bound}, and {column.name} is missing: pass row= with its value"
+        value = row[column.name]
+        if value is None:
+            return f"{is_bound}, and {column.name} is NULL: give it its value first"
+        try:
+            codec_named(column.codec_id).encode(value)
+        except InvalidValueError as error:
+            return f"{is_bound}, and {column.name} is not its kind of value: {error.reason}"
+    return f"{is_bound}: pass row= as a mapping"
