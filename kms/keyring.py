@@ -103,10 +103,11 @@ class Keyring:
         held = self._sealing.get(purpose)
         if held is not None and self.clock() < held.until:
             return held
+        cache = self._sealing
         state, refresh_at = self._lease.for_sealing()
         unwrapped = self._unwrapped.get(active_key(state, purpose))
         sealing = SealingKey(unwrapped.key, min(refresh_at, unwrapped.soft))
-        self._sealing[purpose] = sealing
+        cache[purpose] = sealing  # nobody looks there any more if the state was read again meanwhile
         return sealing
 
     def opening(self, purpose: Purpose, key_id: bytes) -> DataKey:
@@ -129,7 +130,7 @@ class Keyring:
 
     def records(self, purpose: Purpose | None = None) -> list[KeyRecord]:
         """What the store has now, tombstones included, by purpose and sequence. Raises: UnavailableError."""
-        state = self._lease.reload()
+        state = self._reload()
         return list(state.records if purpose is None else state.of(purpose))
 
     def warm(self) -> frozenset[bytes]:
@@ -137,7 +138,7 @@ class Keyring:
 
         A key that does not authenticate is left out. Raises: KmsError when the service refuses altogether.
         """
-        live = [record for record in self._lease.reload().records if record.live]
+        live = [record for record in self._reload().records if record.live]
         try:
             self._unwrapped.open_all(live)
         except (CannotUnwrapError, KeyVersionRetiredError, UnavailableError):
@@ -149,12 +150,12 @@ class Keyring:
 
         If another process rotates at the same time, one of them does it and both get the same new key.
         """
-        return self._changes.rotate(self._lease.reload, purpose)
+        return self._changes.rotate(self._reload, purpose)
 
     def prepare(self, purpose: Purpose) -> KeyRecord:
         """Add a PRE-ACTIVE key, which every process can open before the next rotate() makes it seal."""
-        record = self._changes.prepare(self._lease.reload, purpose)
-        self._lease.reload()
+        record = self._changes.prepare(self._reload, purpose)
+        self._reload()
         return record
 
     def destroy(self, key_id: bytes) -> None:
@@ -163,7 +164,7 @@ class Keyring:
         Raises: KeyringError if the key is ACTIVE or not of this keyring.
         """
         self._store.destroy(self.id, key_id)
-        self._lease.reload()
+        self._reload()
 
     def reserve_seals(self, key_id: bytes, label: str, n: int) -> None:
         """Count n seals under a key before they are made; label is "table.column".
@@ -191,14 +192,18 @@ class Keyring:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a Keyring is never pickled or copied: open it in the other process")
 
-    def _on_news(self, state: KeyringState) -> None:
+    def _reload(self, enough: Callable[[KeyringState], bool] = lambda _: False) -> KeyringState:
+        state = self._lease.reload(enough)
         self._sealing = {}
+        return state
+
+    def _on_news(self, state: KeyringState) -> None:
         self._unwrapped.on_news(state.records)
 
     def _live(self, purpose: Purpose, key_id: bytes) -> KeyRecord:
         record = self._lease.for_opening().find(key_id)
         if record is None and not self._unknown.is_known_unknown(key_id):
-            record = self._lease.reload(lambda state: state.find(key_id) is not None).find(key_id)
+            record = self._reload(lambda state: state.find(key_id) is not None).find(key_id)
             if record is None:
                 self._unknown.remember(key_id)
         if record is None or record.purpose is not purpose:

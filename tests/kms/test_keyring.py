@@ -365,3 +365,24 @@ def test_a_forked_child_opens_its_keys_itself(any_store: KeyStore, provider: Scr
         keyring._lease._lock.release()
     assert keyring._unwrapped.peek(key.key_id) is not None
     assert keyring.records(DATA)[-1].sequence == 2
+
+
+def test_a_thread_that_was_slow_does_not_bring_the_old_key_back(
+    keyring: Keyring, provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    clock.advance(300)
+    asking, gate = threading.Event(), threading.Event()
+
+    def slowly() -> None:
+        asking.set()
+        gate.wait(10)
+
+    provider.before = slowly
+    slow = threading.Thread(target=keyring.sealing, args=(DATA,))
+    slow.start()
+    assert asking.wait(10)
+    provider.before = lambda: None
+    new = keyring.rotate(DATA)
+    gate.set()
+    slow.join()
+    assert keyring.sealing(DATA).key.key_id == new.key_id

@@ -76,7 +76,7 @@ def test_a_key_is_unwrapped_once_a_soft_lease(
     assert keys.get(kept[0]) is first
     assert provider.batches == [1]
     clock.advance(1)
-    assert keys.get(kept[0]).key == first.key
+    assert keys.get(kept[0]).key is first.key, "a key that did not change stays the same object"
     assert provider.batches == [1, 1]
 
 

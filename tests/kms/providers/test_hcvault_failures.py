@@ -275,8 +275,9 @@ def test_tls_is_verified_against_the_ca_file(tls_port: tuple[int, Path]) -> None
 
 @openbao
 def test_plain_http_to_a_tls_server_is_misconfigured(tls_port: tuple[int, Path]) -> None:
+    provider = provider_at(tls_port[0], timeout=10)
     with pytest.raises(MisconfiguredError, match="speaks https"):
-        some(provider_at(tls_port[0], timeout=10))
+        provider.wrap(KEY, b"p")  # its first request has no body that the server would cut off
 
 
 def test_a_text_that_is_not_in_the_table_has_no_meaning_of_its_own() -> None:
