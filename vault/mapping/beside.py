@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Column, FromClause, Label, Table
 from sqlalchemy.sql.elements import ClauseElement, ColumnClause, ColumnElement, Grouping
-from sqlalchemy.sql.selectable import AliasedReturnsRows
+from sqlalchemy.sql.selectable import AliasedReturnsRows, CompoundSelect
 
 __all__ = ["beside", "plain_column"]
 
@@ -39,15 +39,14 @@ def _is_row_of(source: FromClause, wanted: "Column[Any]") -> bool:
     return isinstance(base, Table) and hash(base) == hash(wanted.table)
 
 
-def _same_way(here: "ColumnElement[Any]", candidate: "ColumnElement[Any]", wanted: "Column[Any]") -> bool:
-    """Whether both come from one row source, where candidate is wanted; for a union, in each of its parts."""
-    one, other = plain_column(here), plain_column(candidate)
+def _same_way(one: "ColumnClause[Any] | None", other: Any, wanted: "Column[Any]") -> bool:
+    """Whether both come from one row source, where other is wanted; for a union, in each of its parts."""
     if one is None or other is None or one.table is None or other.table is None:
         return False
     if hash(one.table) != hash(other.table):  # annotated copies hash as what they copy
         return False
     if _is_row_of(one.table, wanted):
-        return other.key == wanted.key
+        return bool(other.key == wanted.key)
     ones, others = _origins(one), _origins(other)
     return (
         bool(ones)
@@ -56,11 +55,8 @@ def _same_way(here: "ColumnElement[Any]", candidate: "ColumnElement[Any]", wante
     )
 
 
-def _origins(column: "ColumnClause[Any]") -> "list[ColumnClause[Any]]":
-    """The columns one step below: one, or one for each part of a union."""
-    found: list[ColumnClause[Any]] = []
-    for proxy in column._proxies:
-        origin = plain_column(proxy)
-        if origin is not None and all(hash(origin) != hash(known) for known in found):
-            found.append(origin)
-    return found
+def _origins(column: "ColumnClause[Any]") -> "list[ColumnClause[Any] | None]":
+    """The columns one step below: one, or one for each part of a union; None for what is no column."""
+    below = getattr(column.table, "element", None)
+    parts = len(below.selects) if isinstance(below, CompoundSelect) else 1
+    return [plain_column(proxy) for proxy in column._proxies[:parts]]

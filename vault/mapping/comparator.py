@@ -7,12 +7,13 @@ from typing import Any
 
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.elements import BindParameter, ClauseElement, ColumnElement, Null, TypeCoerce
+from sqlalchemy.sql.lambdas import PyWrapper
 from sqlalchemy.sql.operators import OperatorType
 from sqlalchemy.types import TypeEngine
 
 from vault.errors import SealedColumnError
 from vault.mapping.asked import Asked
-from vault.mapping.beside import beside
+from vault.mapping.beside import beside, plain_column
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.term_type import AskedTerm
 
@@ -52,7 +53,8 @@ class SealedComparator(TypeEngine.Comparator[Any]):
             return super().operate(_EQUALITY[op], other)
         if isinstance(other, ColumnElement) and not isinstance(other, BindParameter):
             # SQLAlchemy's own dictionaries compare columns, so this cannot raise; the guard refuses to send it.
-            return self._equal_columns(op, other) or super().operate(op, other)
+            terms = self._equal_columns(op, other)
+            return super().operate(op, other) if terms is None else terms
         term, kind = self._term(none_matches_nothing=False)
         if isinstance(other, BindParameter):
             return term.operate(op, TypeCoerce(other, kind))
@@ -60,11 +62,9 @@ class SealedComparator(TypeEngine.Comparator[Any]):
 
     def _equal_columns(self, op: OperatorType, other: "ColumnElement[Any]") -> "ColumnElement[Any] | None":
         """Two occurrences of one field, as in a self-join: term against term."""
-        theirs = getattr(other.type, "owner", None)
-        if theirs is None or theirs is not self._owner:
-            return None
-        mine: SealedColumn = theirs
-        if mine.asked_index is None:
+        mine = self._owner
+        same_field = getattr(other.type, "owner", None) is mine
+        if mine is None or not same_field or mine.asked_index is None:
             return None
         wanted = mine.term_column(mine.asked_index, "a")
         left, right = beside(self.expr, wanted), beside(other, wanted)
@@ -107,6 +107,10 @@ class SealedComparator(TypeEngine.Comparator[Any]):
             raise SealedColumnError(
                 f"{owner.label} {what}: declare Sealed(..., index=BlindIndex()) to ask by == or in_()"
             )
+        if plain_column(self.expr) is None:
+            raise SealedColumnError(
+                f"an expression over {owner.label} cannot be asked: compute in Python after reading"
+            )
         term = beside(self.expr, owner.term_column(index, "a"))
         if term is None:
             name = owner.term_column(index, "a").name
@@ -126,6 +130,8 @@ class SealedComparator(TypeEngine.Comparator[Any]):
 
 
 def _clause(other: Any) -> Any:
+    if isinstance(other, PyWrapper):  # a variable of a lambda statement, which becomes a parameter
+        return other._py_wrapper_literal()  # type: ignore[no-untyped-call]
     return other.__clause_element__() if hasattr(other, "__clause_element__") else other
 
 

@@ -31,11 +31,12 @@ def watch_mapper(mapper: Mapper[Any], _class: type[Any]) -> None:
         event.listen(mapper, "before_insert", _fill_defaults)
     if any(plan.bound for plan in plans):
         event.listen(mapper, "before_update", _note_rows)
+        event.listen(mapper, "after_update", _drop_rows)
 
 
 def known_row(connection: Connection, table: Table, key: tuple[Any, ...]) -> Mapping[str, Any]:
     """The bound values of the row that a flush is updating now; empty outside of a flush."""
-    note = _notes.get(connection, {}).pop((table, *key), None)
+    note = _notes.get(connection, {}).get((table, *key))
     session = None if note is None else note[0]()
     if note is None or session is None or not session._flushing:
         return {}
@@ -63,8 +64,18 @@ def _note_rows(mapper: Mapper[Any], connection: Connection, target: Any) -> None
         ):
             continue
         row = {column.name: _steady(mapper, target, column, plan) for column in plan.bound.values()}
-        key = tuple(_committed(mapper, target, column) for column in table.primary_key)
-        _notes.setdefault(connection, {})[(plan.table, *key)] = (ref(session), row)
+        _notes.setdefault(connection, {})[_note_key(mapper, target, plan)] = (ref(session), row)
+
+
+def _drop_rows(mapper: Mapper[Any], connection: Connection, target: Any) -> None:
+    for table in mapper.tables:
+        plan = plan_of(table)
+        if plan is not None and connection in _notes:
+            _notes[connection].pop(_note_key(mapper, target, plan), None)
+
+
+def _note_key(mapper: Mapper[Any], target: Any, plan: TablePlan) -> tuple[Any, ...]:
+    return (plan.table, *(_committed(mapper, target, column) for column in plan.table.primary_key))
 
 
 def _attribute(mapper: Mapper[Any], target: Any, column: Any) -> Any:

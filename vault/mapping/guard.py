@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Delete, Insert, Table, Update
+from sqlalchemy.dialects.postgresql.ext import DistinctOnClause
 from sqlalchemy.orm.util import LoaderCriteriaOption
 from sqlalchemy.sql import functions, operators
 from sqlalchemy.sql.elements import (
@@ -105,7 +106,7 @@ def _of_select(node: "Select[Any]") -> Iterator[Visit]:
         column for column in node._all_selected_columns if isinstance(getattr(column, "type", None), Sealed)
     ]
     if sealed_outputs:
-        if node._distinct and not node._distinct_on:
+        if node._distinct and not node._distinct_on and not _is_distinct_on(node._pre_columns_clause):
             refuse(sealed_outputs[0], "DISTINCT")
         _refuse_named(sealed_outputs, (*node._order_by_clauses, *node._group_by_clauses))
     for output in node._raw_columns:
@@ -114,6 +115,10 @@ def _of_select(node: "Select[Any]") -> Iterator[Visit]:
         yield child, node, False
     for source in node._iterate_from_elements():
         yield source, node, False
+
+
+def _is_distinct_on(clause: Any) -> bool:
+    return clause is not None and any(isinstance(part, DistinctOnClause) for part in iterate(clause))
 
 
 def _of_union(node: CompoundSelect[Any]) -> Iterator[Visit]:

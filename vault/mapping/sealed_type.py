@@ -15,6 +15,7 @@ from vault.mapping.beside import beside
 from vault.mapping.comparator import SealedComparator
 from vault.mapping.packed_row import PackedRow, unpacker
 from vault.mapping.sealed_column import SealedColumn, codec_id_of
+from vault.mapping.term_type import NOT_WRITTEN
 from vault.term import BlindIndex
 
 __all__ = ["Sealed"]
@@ -111,7 +112,8 @@ class Sealed(TypeDecorator[T]):
                 return value  # type: ignore[no-any-return]
             label = "a sealed column" if owner is None else owner.label
             raise SealedColumnError(
-                f"a value for {label} came in a way that is not sealed: pass it to insert() or update() itself"
+                f"a value for {label} is not sealed on this way: write it by insert() or update() of its table alone,"
+                " ask for it by == or in_() on the column itself"
             )
 
         return sealed_only
@@ -135,12 +137,8 @@ class Sealed(TypeDecorator[T]):
         return lambda value: None if value is None else field_for(dialect, owner).open(value)
 
     def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
-        return _refuse_literal
+        return lambda _value: NOT_WRITTEN
 
 
 def _refuse_reading(_value: Any) -> Any:
     raise SealedColumnError("a sealed type outside a table's column has no key: read the column itself")
-
-
-def _refuse_literal(_value: Any) -> str:
-    raise SealedColumnError("a sealed column's values are not written into SQL text: leave out literal_binds")

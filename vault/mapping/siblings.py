@@ -12,7 +12,7 @@ from vault.errors import DefinitionError
 from vault.index_slot import SLOTS, term_column
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.sealed_type import Sealed
-from vault.mapping.table_plan import forget_plan, plan_of
+from vault.mapping.table_plan import forget_plan
 from vault.mapping.term_type import Term
 
 __all__ = ["begin_table", "complete_table", "own_column"]
@@ -65,4 +65,3 @@ def _complete_column(column: "Column[Any]") -> None:
                     f"{sealed.label} needs the name {name} for its index: rename that column or the index"
                 )
     sealed.check()
-    plan_of(sealed.table)

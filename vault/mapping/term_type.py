@@ -13,7 +13,10 @@ from vault.mapping.asked import Asked
 from vault.mapping.attached import field_for
 from vault.mapping.sealed_column import SealedColumn
 
-__all__ = ["AskedTerm", "Term"]
+__all__ = ["NOT_WRITTEN", "AskedTerm", "Term"]
+
+NOT_WRITTEN = "<a sealed value is not written into SQL>"
+"""What literal_binds shows. No database accepts it; an error here would be printed with the value."""
 
 
 class Term(TypeDecorator[bytes]):
@@ -47,7 +50,7 @@ class Term(TypeDecorator[bytes]):
         return lambda value: None if value is None else bytes(value)
 
     def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
-        return _no_literal
+        return lambda _value: NOT_WRITTEN
 
 
 class AskedTerm(TypeDecorator[Any]):
@@ -84,8 +87,4 @@ class AskedTerm(TypeDecorator[Any]):
         return compute
 
     def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
-        return _no_literal
-
-
-def _no_literal(_value: Any) -> str:
-    raise SealedColumnError("a sealed column's values and terms are not written into SQL text: leave out literal_binds")
+        return lambda _value: NOT_WRITTEN

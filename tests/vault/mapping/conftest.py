@@ -1,0 +1,95 @@
+"""A vault, and databases that it is attached to, with a spy at the driver."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from kms import Keyring, KeyStore, open_provider
+from kms.providers.local import create_key_file
+from tests.servers.postgres import fresh_database
+from tests.vault.mapping.clinic import Base
+from tests.vault.mapping.driver_spy import DriverSpy
+from vault.attach import attach
+from vault.opened import OpenedVault
+
+Watched = tuple[Engine, DriverSpy]
+
+
+def new_vault(directory: Path) -> OpenedVault:
+    create_key_file(directory / "kek")
+    store = KeyStore.from_url(f"sqlite:///{directory / 'keys.db'}")
+    store.create_schema()
+    provider = open_provider(f"local:{directory / 'kek'}")
+    Keyring.create(store, provider, "main")
+    return OpenedVault(Keyring.open(store, provider, "main"), store)
+
+
+@pytest.fixture(scope="session")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenedVault]:
+    vault = new_vault(tmp_path_factory.mktemp("keys"))
+    yield vault
+    vault.key_store.engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def watched_sqlite(opened: OpenedVault, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    with _watched(f"sqlite:///{tmp_path_factory.mktemp('application') / 'clinic.db'}", opened) as watched:
+        yield watched
+
+
+@pytest.fixture(scope="session")
+def watched_postgres(opened: OpenedVault, postgres_server_url: str) -> Iterator[Watched]:
+    with fresh_database(postgres_server_url) as url, _watched(url, opened) as watched:
+        yield watched
+
+
+@contextmanager
+def _watched(url: str, opened: OpenedVault) -> Iterator[Watched]:
+    spy = DriverSpy()
+    engine = spy.engine(url)
+    attach(engine, opened)
+    Base.metadata.create_all(engine)
+    yield engine, spy
+    engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def watched(request: pytest.FixtureRequest) -> Iterator[Watched]:
+    engine, spy = request.getfixturevalue(f"watched_{request.param}")
+    spy.sent.clear()
+    yield engine, spy
+    seen = spy.saw_plaintext()
+    with engine.begin() as connection:
+        for table in reversed(Base.metadata.sorted_tables):
+            connection.execute(table.delete())
+    assert not seen
+
+
+@pytest.fixture
+def clinic(watched: Watched) -> Engine:
+    """The clinic's tables, empty, in each kind of database; at the end, no sealed value has been seen in plain."""
+    return watched[0]
+
+
+@pytest.fixture
+def spy(watched: Watched) -> DriverSpy:
+    """What reaches the driver of clinic."""
+    return watched[1]
+
+
+@pytest.fixture
+def session(clinic: Engine) -> Iterator[Session]:
+    with Session(clinic) as session:
+        yield session
+
+
+@pytest.fixture
+def quick(opened: OpenedVault) -> Iterator[Engine]:
+    """The same on SQLite in memory, for what does not depend on the database."""
+    with _watched("sqlite://", opened) as (engine, spy):
+        yield engine
+        assert not spy.saw_plaintext()

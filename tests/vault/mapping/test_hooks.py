@@ -1,0 +1,38 @@
+"""The hooks sit on SQLAlchemy's classes, once."""
+
+import timeit
+
+from sqlalchemy import Engine, Text, create_engine, event, text
+from sqlalchemy.sql import select
+
+from tests.vault.mapping.clinic import Visit
+from vault.mapping import Sealed, hooks
+
+
+def test_the_first_sealed_type_puts_the_hooks_on_every_engine() -> None:
+    Sealed(Text)
+    hooks.install_hooks()
+    assert event.contains(Engine, "before_execute", hooks._seal)
+    assert event.contains(Engine, "before_cursor_execute", hooks._look)
+    engine = create_engine("sqlite://")
+    assert [fn for fn in engine.dispatch.before_execute].count(hooks._seal) == 1
+    engine.dispose()
+
+
+def test_a_statement_without_sealed_columns_costs_microseconds(quick: Engine) -> None:
+    table = Visit.__table__
+    statement = select(table.c.id).where(table.c.person_id == 1)
+    with quick.connect() as connection:
+        context = connection.execute(statement).context
+
+        def both() -> None:
+            hooks._seal(connection, statement, (), {}, {})
+            hooks._look(connection, None, "", (), context, False)  # type: ignore[arg-type]
+
+        assert min(timeit.repeat(both, number=1000, repeat=5)) / 1000 < 10e-6
+
+
+def test_text_and_driver_sql_pass(quick: Engine) -> None:
+    with quick.connect() as connection:
+        assert connection.execute(text("SELECT 1")).scalar_one() == 1
+        assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1

@@ -1,0 +1,117 @@
+"""ON CONFLICT with sealed columns: in SET, and as the target by their terms."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, bindparam, func, select, text
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from tests.vault.mapping.clinic import Income, Person
+from vault.envelope import looks_sealed
+from vault.errors import SealedColumnError
+
+P, T = Person.__table__, Income.__table__
+KEY = uuid.UUID(int=1)
+
+
+def _insert(session: Session, target: Any) -> Any:
+    return (sqlite if session.get_bind().dialect.name == "sqlite" else postgresql).insert(target)
+
+
+def _upsert(statement: Any, target: list[Any], **values: Any) -> Any:
+    return statement.on_conflict_do_update(index_elements=target, set_=values)
+
+
+UPSERTS: dict[str, Callable[[Any], Any]] = {
+    "excluded": lambda i: _upsert(i(P).values(id=1, ssn="plain§new"), [P.c.id], ssn=i(P).excluded.ssn),
+    "value": lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn="plain§new"),
+    "orm": lambda i: _upsert(i(Person).values(id=1, ssn="plain§x"), ["id"], ssn="plain§new"),
+    "unique terms as target": lambda i: _upsert(
+        i(P).values(id=9, email="plain§ANN", ssn="plain§new"), [P.c.email], ssn=i(P).excluded.ssn
+    ),
+    "unique terms by attribute": lambda i: _upsert(
+        i(Person).values(id=9, email="plain§ann", ssn="plain§new"), [Person.email], ssn=i(Person).excluded.ssn
+    ),
+    "several rows": lambda i: _upsert(
+        i(P).values([{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": "plain§2"}]), [P.c.id], ssn=i(P).excluded.ssn
+    ),
+}
+
+
+@pytest.mark.parametrize("way", UPSERTS)
+def test_an_upsert_seals_both_sides_and_moves_the_terms_along(session: Session, way: str) -> None:
+    session.add(Person(id=1, ssn="plain§old", email="plain§ann"))
+    session.commit()
+    for _ in range(2):
+        session.execute(UPSERTS[way](lambda target: _insert(session, target)))
+        session.commit()
+    assert looks_sealed(bytes(session.scalar(text("SELECT ssn FROM person WHERE id = 1"))))
+    assert session.scalars(select(Person.id).where(Person.ssn == "plain§new")).all() == [1]
+    assert session.scalars(select(Person.id).where(Person.ssn == "plain§old")).all() == []
+    assert session.get_one(Person, 1).ssn == "plain§new"
+
+
+def test_parameter_lists_upsert(session: Session) -> None:
+    statement = _insert(session, P)
+    upsert = statement.on_conflict_do_update(index_elements=[P.c.id], set_={"ssn": statement.excluded.ssn})
+    for suffix in "ab":
+        session.connection().execute(upsert, [{"id": n, "ssn": f"plain§{n}{suffix}"} for n in (1, 2, 3)])
+    assert [one.ssn for one in session.scalars(select(Person).order_by(Person.id))] == ["plain§1b", "plain§2b", "plain§3b"]
+    assert session.scalars(select(Person.id).where(Person.ssn == "plain§2b")).all() == [2]
+
+
+def test_clearing_in_an_upsert_clears_the_terms(session: Session) -> None:
+    session.add(Person(id=1, ssn="plain§old"))
+    session.commit()
+    session.execute(_upsert(_insert(session, P).values(id=1, ssn="plain§x"), [P.c.id], ssn=None))
+    assert session.execute(text("SELECT ssn, ssn_bidx_a, ssn_bidx_b FROM person")).one() == (None, None, None)
+
+
+def test_doing_nothing_needs_nothing(session: Session) -> None:
+    session.add(Person(id=1, ssn="plain§old", email="plain§ann"))
+    session.commit()
+    session.execute(_insert(session, P).values(id=9, email="plain§ANN").on_conflict_do_nothing(index_elements=[P.c.email]))
+    session.execute(_insert(session, P).values(id=1, ssn="plain§x").on_conflict_do_nothing())
+    assert session.scalars(select(Person.ssn)).all() == ["plain§old"]
+
+
+def test_a_row_bound_field_is_upserted_on_its_own_row(session: Session) -> None:
+    session.add(Income(id=KEY, person="p", source="plain§old", amount=73911.25))
+    session.commit()
+    statement = _insert(session, T).values(id=KEY, person="p", source="plain§new")
+    session.execute(_upsert(statement, [T.c.id], source=statement.excluded.source))
+    session.commit()
+    row = session.get_one(Income, KEY)
+    assert (row.source, row.amount) == ("plain§new", 73911.25)
+
+
+REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "row-bound by another target": (lambda i: _upsert(i(T).values(id=KEY, person="q", amount=73912.5), [T.c.id], amount=i(T).excluded.amount), "needs those as index_elements"),
+    "row-bound value": (lambda i: _upsert(i(T).values(id=KEY, person="q", source="plain§x"), [T.c.id], source="plain§y"), "excluded.source"),
+    "moving the row": (lambda i: _upsert(i(T).values(id=KEY, person="q"), [T.c.id], person="q"), "cannot change"),
+    "moving by excluded": (lambda i: _upsert(i(T).values(id=KEY, person="q"), [T.c.id], person=i(T).excluded.person), "cannot change"),
+    "target without unique": (lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.ssn], name="n"), "unique=True"),
+    "expression": (lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn=func.lower(i(P).excluded.ssn)), "SQL expression"),
+    "other excluded": (lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn=i(P).excluded.note), "SQL expression"),
+    "named parameter": (lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn=bindparam("x", "plain§y")), "named parameter"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", REFUSED)
+def test_what_an_upsert_cannot_seal_is_refused(session: Session, way: str) -> None:
+    make, words = REFUSED[way]
+    session.add(Income(id=KEY, person="p", source="plain§old", amount=73911.25))
+    session.commit()
+    with pytest.raises(SealedColumnError, match=words) as refusal:
+        session.execute(make(lambda target: _insert(session, target)))
+    assert "§" not in str(refusal.value)
+    assert session.execute(select(Income.person, Income.source, Income.amount)).one() == ("p", "plain§old", 73911.25)
+
+
+def test_another_databases_upsert_is_refused(quick: Engine) -> None:
+    statement = mysql.insert(P).values(id=1, ssn="plain§x").on_duplicate_key_update(ssn="plain§y")
+    with quick.connect() as connection, pytest.raises(SealedColumnError, match="only ON CONFLICT"):
+        connection.execute(statement)

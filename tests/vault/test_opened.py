@@ -1,0 +1,77 @@
+"""A keyring with the fields that it serves."""
+
+import pickle
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from kms import Keyring, KeyringError, KeyStore, open_provider
+from kms.providers.local import create_key_file
+from vault.definition import FieldDefinition
+from vault.errors import DefinitionChangedError
+from vault.opened import OpenedVault, open_vault
+from vault.term import BlindIndex
+
+DEFINITION = FieldDefinition("person", "ssn", "str/1", indexes=(BlindIndex(),))
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[str, str]:
+    """The key store's URL and the KEK's, with a keyring called main."""
+    create_key_file(tmp_path / "kek")
+    url, kek = f"sqlite:///{tmp_path / 'keys.db'}", f"local:{tmp_path / 'kek'}"
+    store = KeyStore.from_url(url)
+    store.create_schema()
+    Keyring.create(store, open_provider(kek), "main")
+    store.engine.dispose()
+    return url, kek
+
+
+def _close(vault: OpenedVault) -> None:
+    vault.key_store.engine.dispose()
+
+
+def test_a_field_is_registered_once_and_one_object(places: tuple[str, str]) -> None:
+    vault = open_vault(*places)
+    found: list[object] = []
+    threads = [threading.Thread(target=lambda: found.append(vault.field(DEFINITION))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(field) for field in found}) == 1 and len(found) == 8
+    with vault.key_store.engine.connect() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM noisevault_field")) == 1
+    _close(vault)
+
+
+def test_two_processes_seal_and_find_alike(places: tuple[str, str]) -> None:
+    one, other = open_vault(*places), open_vault(*places)
+    assert other.field(DEFINITION).open(one.field(DEFINITION).seal("x")) == "x"
+    assert other.field(DEFINITION).terms("x") == one.field(DEFINITION).terms("x")
+    _close(one)
+    _close(other)
+
+
+def test_a_field_defined_otherwise_than_its_data_stops(places: tuple[str, str]) -> None:
+    vault = open_vault(*places)
+    vault.field(DEFINITION)
+    with pytest.raises(DefinitionChangedError, match=r"person\.ssn"):
+        vault.field(FieldDefinition("person", "ssn", "bytes/1", indexes=(BlindIndex(),)))
+    assert vault.field(DEFINITION) is vault.field(DEFINITION)
+    _close(vault)
+
+
+def test_an_unknown_keyring_is_named(places: tuple[str, str]) -> None:
+    with pytest.raises(KeyringError, match="other"):
+        open_vault(*places, keyring="other")
+
+
+def test_a_vault_is_neither_pickled_nor_shown(places: tuple[str, str]) -> None:
+    vault = open_vault(*places)
+    assert repr(vault) == "<vault of keyring 'main'>"
+    with pytest.raises(TypeError, match="opens its own"):
+        pickle.dumps(vault)
+    _close(vault)
