@@ -36,6 +36,16 @@ def test_every_integer_lands_on_its_nearest_step_half_to_even(grid: Grid, values
     assert grid.quantise(np.array(values, dtype=np.int64)).tolist() == exact
 
 
+@pytest.mark.parametrize("step", [2, 10, Fraction(2, 3), Fraction(10**17)])
+def test_an_integer_half_way_goes_to_the_even_step(step: Fraction) -> None:
+    grid = Grid(Fraction(step), -5, 5)
+    halves = [
+        half * grid.step for half in (Fraction(n, 2) for n in range(-13, 14)) if (half * grid.step).denominator == 1
+    ]
+    exact = [min(max(round(half / grid.step), -5), 5) for half in halves]
+    assert grid.quantise(np.array([int(half) for half in halves], dtype=np.int64)).tolist() == exact
+
+
 @given(
     values=st.lists(FLOATS, max_size=20),
     step=st.sampled_from([Fraction(1), Fraction(1, 8), Fraction(4)]),
