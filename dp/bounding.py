@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.grid import Grid, has_place
+from dp.run_order import by_unit, ordered, run_lengths, run_starts
 from dp.tie_break import group_hash, unit_hash, unit_words
 
 MAX_CAP: Final = 2**31 - 1
@@ -131,8 +132,8 @@ class _Rows:
 def _compact(rows: _Rows, caps: Caps, salt: bytes, n_groups: int) -> _Rows:
     """Drop what no row that is yet to come can bring back: what is not among the k and c smallest is never again."""
     hashes = unit_hash(salt, rows.words)
-    order, starts = _by_unit(rows.words, hashes)
-    lengths = _lengths(starts)
+    order, starts = by_unit(rows.words, hashes)
+    lengths = run_lengths(starts)
     # A unit with no more rows than both caps is kept as it is.
     crowded = lengths > (caps.rows if n_groups == 1 else min(caps.rows, caps.groups))
     if not crowded.any():
@@ -146,20 +147,6 @@ def _compact(rows: _Rows, caps: Caps, salt: bytes, n_groups: int) -> _Rows:
     return rows.only(keep)
 
 
-def _by_unit(words: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """An order in which each unit's rows stand together, and where in it a unit begins."""
-    order = np.argsort(hashes)
-    starts = _starts(hashes[order])
-    if words.shape[1] == 1 or not _changes(words, order, ~starts):
-        return order, starts
-    columns = tuple(words[:, column] for column in range(words.shape[1]))  # two units share a hash
-    order = np.lexsort(columns)
-    starts = np.zeros(len(order), dtype=np.bool_)
-    for column in columns:
-        starts |= _starts(column[order])
-    return order, starts
-
-
 def _chosen(
     rows: _Rows, unit: NDArray[np.int64], hashes: NDArray[np.uint64], *, caps: Caps, salt: bytes, n_groups: int
 ) -> NDArray[np.intp]:
@@ -168,59 +155,16 @@ def _chosen(
     pair = unit
     if n_groups > 1:
         by_group = group_hash(salt, hashes, rows.group)
-        chosen = _ordered(unit, by_group, rows.group)
-        starts = _starts(unit) | _starts(rows.group[chosen])
+        chosen = ordered(unit, by_group, rows.group)
+        starts = run_starts(unit) | run_starts(rows.group[chosen])
         pair = np.cumsum(starts) - 1
         if caps.groups < n_groups:
-            first = np.flatnonzero(_starts(unit))
-            kept = pair - np.repeat(pair[first], _lengths(_starts(unit))) < caps.groups
+            first = np.flatnonzero(run_starts(unit))
+            kept = pair - np.repeat(pair[first], run_lengths(run_starts(unit))) < caps.groups
             chosen, pair = chosen[kept], pair[kept]
     value = () if rows.value is None else (rows.value[chosen],)
     # Rows that are alike in all of this are alike in all that is looked at: any of them may stay.
-    chosen = chosen[_ordered(pair, rows.tie[chosen], *value)]
-    first = np.flatnonzero(_starts(pair))
-    place = np.arange(len(pair)) - np.repeat(first, _lengths(_starts(pair)))
+    chosen = chosen[ordered(pair, rows.tie[chosen], *value)]
+    first = np.flatnonzero(run_starts(pair))
+    place = np.arange(len(pair)) - np.repeat(first, run_lengths(run_starts(pair)))
     return chosen[place < caps.rows]
-
-
-def _ordered(
-    run: NDArray[np.int64], key: NDArray[np.uint64], *after: NDArray[np.int64] | NDArray[np.int32]
-) -> NDArray[np.intp]:
-    """The order by run (an ascending column of integers from 0), then by key, then by what comes after it.
-
-    One sort of one 64-bit column, the run in its upper bits and what fits of the key below; where that leaves a
-    question open, all columns are sorted.
-    """
-    bits = int(run[-1]).bit_length() if len(run) else 0
-    joined = key if bits == 0 else (run.astype(np.uint64) << np.uint64(64 - bits)) | (key >> np.uint64(bits))
-    order = np.argsort(joined)
-    undecided = ~_starts(joined[order])
-    if undecided.any() and any(_changes(column, order, undecided) for column in (key, *after)):
-        columns: list[NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.int32]]
-        columns = [*reversed(after), key, run]
-        order = np.lexsort(tuple(columns))
-    return order
-
-
-def _starts(
-    ordered: NDArray[np.uint64] | NDArray[np.int64] | NDArray[np.int32],
-) -> NDArray[np.bool_]:
-    """Where a run of equal values begins."""
-    starts = np.ones(len(ordered), dtype=np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
-    return starts
-
-
-def _lengths(starts: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How long each run is."""
-    return np.diff(np.append(np.flatnonzero(starts), len(starts)))
-
-
-def _changes(
-    column: NDArray[np.uint64] | NDArray[np.int64] | NDArray[np.int32],
-    order: NDArray[np.intp],
-    where: NDArray[np.bool_],
-) -> bool:
-    """Whether, in this order, a row differs from the one before it at any of these places (never the first)."""
-    at = np.flatnonzero(where)
-    return not np.array_equal(column[order[at]], column[order[at - 1]])
