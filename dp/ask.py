@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from dp.answer import Answer
 from dp.chunk import Chunk
-from dp.errors import DpError, NotReleasedError, ParameterError
+from dp.errors import NotReleasedError, ParameterError
 from dp.ledger.answers import Claim
 from dp.ledger.ledger import Ledger
 from dp.noise.random_source import OperatingSystemRandom, RandomSource
@@ -43,14 +43,14 @@ def ask_with_random(
     """The deterministic half of ask(). Called by ask() and by tests only."""
     _validate(request, question)
     claim = ledger.charge(replace(request, parameters=f"{question!r} {request.parameters}".rstrip()))
-    if not isinstance(claim, Claim):
+    if not isinstance(claim, Claim):  # released before
         return Answer.from_json(claim)
     try:
         answer = _compute(request, question, read, salt, random)
         return Answer.from_json(ledger.store(claim, answer.to_json()))
     except Exception as error:  # noqa: BLE001  (what kind it is may depend on the data: nobody may tell one from another)
         cause = type(error).__name__
-    with suppress(DpError):
+    with suppress(Exception):  # it is pending then, in the log as a charge without an answer
         ledger.record_unreleased(claim, cause)
     # Outside the handler: no cause, no context, and no frame that saw a row.
     raise NotReleasedError(

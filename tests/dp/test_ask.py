@@ -245,6 +245,19 @@ def test_when_not_even_the_failure_can_be_recorded_the_sentence_is_the_same(ledg
     assert ledger_on(engine).status("people").spent == 100_000_000
 
 
+def test_when_the_keys_go_away_after_the_charge_the_sentence_is_the_same(ledger: Ledger) -> None:
+    """Keys are somebody else's, and so are their errors."""
+
+    def read() -> list[Chunk]:
+        ledger._log.macs.newest = raise_at_once  # type: ignore[method-assign,assignment]
+        return rows(3)
+
+    with pytest.raises(NotReleasedError, match="charged, not released") as failure:
+        ask(ledger, a_request(), COUNT, read, salt=SALT)
+    assert failure.value.__context__ is None
+    assert ledger.status("people").spent == 100_000_000
+
+
 def test_an_empty_dataset_is_answered_like_any_other(ledger: Ledger) -> None:
     empty: list[Callable[[], list[Chunk]]] = [list, lambda: rows(0)]
     for number, read in enumerate(empty):
