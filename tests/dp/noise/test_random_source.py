@@ -1,8 +1,11 @@
-import os
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+import dp
 from dp.noise.random_source import OperatingSystemRandom
 from tests.sizes import sized
 
@@ -25,16 +28,21 @@ def test_it_gives_as_many_bytes_as_asked_for() -> None:
     assert [len(OperatingSystemRandom().bytes(n)) for n in (0, 1, 1000)] == [0, 1, 1000]
 
 
+FORKS = """
+import os
+from dp.noise.random_source import OperatingSystemRandom
+random = OperatingSystemRandom()
+random.bytes(16)
+child = os.fork()
+print(random.bytes(16).hex(), flush=True)
+if child:
+    os.waitpid(child, 0)
+"""
+
+
 def test_it_holds_no_state_that_a_fork_could_repeat() -> None:
     assert not hasattr(OperatingSystemRandom(), "__dict__")
     assert OperatingSystemRandom.__slots__ == ()
-    random = OperatingSystemRandom()
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writer, random.bytes(16))
-        os._exit(0)
-    os.waitpid(child, 0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as end:
-        assert end.read() != random.bytes(16)
+    root = Path(dp.__file__).parents[1]
+    run = subprocess.run([sys.executable, "-c", FORKS], cwd=root, check=True, capture_output=True, text=True)
+    assert len(set(run.stdout.split())) == 2
