@@ -60,7 +60,7 @@ def _decrypt_chunk(
     opening: Opening, sealed: Sequence[object], rows: Sequence[Row] | None, start: int, columns: dict[str, _Column]
 ) -> list[int]:
     """Put what authenticates into the column of its codec; give the places of the rest."""
-    openers: dict[bytes, tuple[Opener, _Column] | None] = {}
+    openers: dict[bytes, tuple[Opener, _Column]] = {}
     left: list[int] = []
     for number, stored in enumerate(sealed[start : start + CHUNK_VALUES], start):
         if stored is None:
@@ -68,10 +68,9 @@ def _decrypt_chunk(
         try:
             value = stored if type(stored) is bytes else stored_bytes(stored)
             head = value[HEAD]
-            if head not in openers:
-                openers[head] = _opener(opening, value, columns)
-            found = openers[head]
+            found = openers.get(head) or _opener(opening, value, columns)
             if found is not None:
+                openers[head] = found
                 opener, column = found
                 aad = opener.unbound
                 if opener.context is not None:
