@@ -217,6 +217,7 @@ NORMALISER: list[Case] = [
     ("decomposed", normal("casefold/1", "jose\u0301", "jos\u00e9")),
     ("full width", normal("casefold/1", "\uff21\uff22", "ab")),
     ("a ligature", normal("casefold/1", "\ufb01ve", "five")),
+    ("a unit whose letters become capitals when taken apart", normal("casefold/1", "\u3392", "mhz")),
     ("iota with two marks, composed", normal("casefold/1", "\u0390", "\u0390")),
     ("the same from its capital", normal("casefold/1", "\u03aa\u0301", "\u0390")),
     ("dotted capital I keeps its dot", normal("casefold/1", "\u0130", "i\u0307")),
