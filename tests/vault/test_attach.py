@@ -25,7 +25,9 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 
 def _person(index: BlindIndex) -> Table:
-    return Table("person", MetaData(), Column("id", Integer, primary_key=True), Column("ssn", Sealed(Text, index=index)))
+    return Table(
+        "person", MetaData(), Column("id", Integer, primary_key=True), Column("ssn", Sealed(Text, index=index))
+    )
 
 
 def test_one_call_makes_an_engine_seal_and_open(engine: Engine, vault: OpenedVault) -> None:
@@ -35,7 +37,7 @@ def test_one_call_makes_an_engine_seal_and_open(engine: Engine, vault: OpenedVau
     with engine.begin() as connection:
         connection.execute(insert(table).values(id=1, ssn="x"))
         assert connection.scalars(select(table.c.ssn).where(table.c.ssn == "x")).all() == ["x"]
-        assert b"x" != connection.scalar(text("SELECT ssn FROM person"))
+        assert connection.scalar(text("SELECT ssn FROM person")) != b"x"
 
 
 def test_with_metadata_a_changed_definition_stops_the_start(engine: Engine, vault: OpenedVault) -> None:

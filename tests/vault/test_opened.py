@@ -41,7 +41,8 @@ def test_a_field_is_registered_once_and_one_object(places: tuple[str, str]) -> N
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({id(field) for field in found}) == 1 and len(found) == 8
+    assert len({id(field) for field in found}) == 1
+    assert len(found) == 8
     with vault.key_store.engine.connect() as connection:
         assert connection.scalar(text("SELECT count(*) FROM noisevault_field")) == 1
     _close(vault)

@@ -89,7 +89,7 @@ class SealedComparator(TypeEngine.Comparator[Any]):
 
     @property
     def _owner(self) -> SealedColumn | None:
-        owner: SealedColumn | None = self.type.owner  # type: ignore[attr-defined]
+        owner: SealedColumn | None = getattr(self.expr.type, "owner", None)  # a copied comparator has lost its own type
         return owner
 
     @property

@@ -7,7 +7,7 @@ They are installed when the first sealed column is declared.
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Column, Connection, Engine, Table, event
@@ -27,6 +27,11 @@ from vault.mapping.siblings import begin_table, complete_table, own_column
 from vault.mapping.table_plan import plan_of
 
 __all__ = ["install_hooks"]
+
+NO_VAULT: Final = "a statement uses a sealed column, this engine has no vault: call vault.attach(engine, opened) first"
+LOGS_ROWS: Final = (
+    "the engine logs result rows (echo='debug', or its logger at DEBUG), which would log opened values: use echo=True"
+)
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -78,9 +83,9 @@ def _look(
         )
         _looked_at[compiled] = touched
     if touched and attached_to(connection.dialect) is None:
-        raise SealedColumnError(
-            "the statement uses a sealed column and this engine has no vault: call vault.attach(engine, opened) first"
-        )
+        raise SealedColumnError(NO_VAULT)
+    if touched and connection._echo and compiled._result_columns and connection.engine._should_log_debug():
+        raise SealedColumnError(LOGS_ROWS)
 
 
 def _refuse_lambda(statement: LambdaElement) -> None:

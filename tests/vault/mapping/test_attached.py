@@ -29,7 +29,7 @@ def test_an_engine_is_served_by_one_vault(quick: Engine, opened: OpenedVault) ->
 
 
 def test_options_of_an_engine_keep_its_vault(quick: Engine) -> None:
-    with quick.execution_options(logging_token="t").begin() as connection:  # noqa: S106
+    with quick.execution_options(logging_token="t").begin() as connection:
         connection.execute(insert(P).values(id=1, ssn="plain§a"))
         assert connection.scalar(select(P.c.ssn)) == "plain§a"
 

@@ -11,13 +11,16 @@ from vault.term import BlindIndex
 def test_a_column_gives_the_definition_of_its_field() -> None:
     definition = definition_of(Income.__table__.c.amount)
     assert (definition.label, definition.codec) == ("income.amount", "float64/1")
-    assert definition.bound == (BoundColumn("person", "str/1"),) and definition.indexes == (BlindIndex(),)
+    assert definition.bound == (BoundColumn("person", "str/1"),)
+    assert definition.indexes == (BlindIndex(),)
     assert definition_of(Income.amount) == definition
     assert definition_of(Employee.plan).label == "employee.scheme"
 
 
 def test_context_names_are_schema_and_table_unless_they_are_given() -> None:
-    made = Table("t", MetaData(), Column("x", Sealed(Text)), Column("y", Sealed(Text, table="old.t", column="z")), schema="s")
+    made = Table(
+        "t", MetaData(), Column("x", Sealed(Text)), Column("y", Sealed(Text, table="old.t", column="z")), schema="s"
+    )
     assert [definition_of(column).label for column in made.c] == ["s.t.x", "old.t.z"]
 
 

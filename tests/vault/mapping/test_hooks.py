@@ -15,7 +15,7 @@ def test_the_first_sealed_type_puts_the_hooks_on_every_engine() -> None:
     assert event.contains(Engine, "before_execute", hooks._seal)
     assert event.contains(Engine, "before_cursor_execute", hooks._look)
     engine = create_engine("sqlite://")
-    assert [fn for fn in engine.dispatch.before_execute].count(hooks._seal) == 1
+    assert list(engine.dispatch.before_execute).count(hooks._seal) == 1
     engine.dispose()
 
 

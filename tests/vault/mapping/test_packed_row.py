@@ -1,11 +1,28 @@
 """Reading row-bound fields: from wherever the key is in reach, and from nowhere else."""
 
+# ruff: noqa: PLC3002  # a called lambda names a subquery within one expression of a table of statements
+
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, Engine, Integer, LargeBinary, MetaData, String, Table, Text, Uuid, insert, literal, select, text, union_all
+from sqlalchemy import (
+    Column,
+    Engine,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    Uuid,
+    insert,
+    literal,
+    select,
+    text,
+    union_all,
+)
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Session, aliased, defer, load_only
 
@@ -22,7 +39,12 @@ ONE, TWO = uuid.UUID(int=1), uuid.UUID(int=2)
 
 @pytest.fixture
 def incomes(session: Session) -> Session:
-    session.add_all([Income(id=ONE, person="p", amount=73911.25, source="plain§1", ours=9173), Income(id=TWO, person="q ", amount=73912.5)])
+    session.add_all(
+        [
+            Income(id=ONE, person="p", amount=73911.25, source="plain§1", ours=9173),
+            Income(id=TWO, person="q ", amount=73912.5),
+        ]
+    )
     session.commit()
     return session
 
@@ -35,9 +57,15 @@ READS: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "core alias": (lambda: select(T.alias().c.amount), [73911.25, 73912.5]),
     "label": (lambda: select(Income.amount.label("x")), [73911.25, 73912.5]),
     "subquery": (lambda: (lambda q: select(q.c.amount))(select(Income).subquery()), [73911.25, 73912.5]),
-    "renamed": (lambda: (lambda q: select(q.c.a))(select(T.c.amount.label("a"), T.c.person.label("b")).subquery()), [73911.25, 73912.5]),
+    "renamed": (
+        lambda: (lambda q: select(q.c.a))(select(T.c.amount.label("a"), T.c.person.label("b")).subquery()),
+        [73911.25, 73912.5],
+    ),
     "cte": (lambda: (lambda q: select(q.c.amount))(select(T).cte()), [73911.25, 73912.5]),
-    "union all": (lambda: union_all(select(T.c.amount).where(T.c.id == ONE), select(T.c.amount).where(T.c.id == TWO)), [73911.25, 73912.5]),
+    "union all": (
+        lambda: union_all(select(T.c.amount).where(T.c.id == ONE), select(T.c.amount).where(T.c.id == TWO)),
+        [73911.25, 73912.5],
+    ),
     "self-join": (lambda: select(Other.amount).join(Income, Income.id != Other.id), [73911.25, 73912.5]),
     "entity of a subquery": (lambda: select(aliased(Income, select(Income).subquery())), [73911.25, 73912.5]),
     "by uuid": (lambda: select(Income.source).where(Income.id == ONE), ["plain§1"]),
@@ -45,7 +73,7 @@ READS: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "load_only": (lambda: select(Income).options(load_only(Income.amount)), [73911.25, 73912.5]),
     "deferred": (lambda: select(Income).options(defer(Income.amount)), [73911.25, 73912.5]),
     "limit": (lambda: select(Income).order_by(Income.id).limit(1), [73911.25]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", READS)
@@ -59,10 +87,14 @@ def test_a_row_bound_field_reads_where_its_key_is_in_reach(incomes: Session, way
 
 REFUSED: dict[str, Callable[[], Any]] = {
     "subquery": lambda: (lambda q: select(q.c.amount))(select(T.c.amount).subquery()),
-    "other occurrence": lambda: (lambda a, q: select(q(a).c.amount))(T.alias(), lambda a: select(a.c.person, T.c.amount).subquery()),
+    "other occurrence": lambda: (lambda a, q: select(q(a).c.amount))(
+        T.alias(), lambda a: select(a.c.person, T.c.amount).subquery()
+    ),
     "scalar subquery": lambda: select(select(T.c.amount).limit(1).scalar_subquery()),
-    "union": lambda: (lambda q: select(q.c.amount))(union_all(select(T.c.amount, T.c.person), select(T.c.amount, literal("p"))).subquery()),
-}  # fmt: skip
+    "union": lambda: (lambda q: select(q.c.amount))(
+        union_all(select(T.c.amount, T.c.person), select(T.c.amount, literal("p"))).subquery()
+    ),
+}
 
 
 @pytest.mark.parametrize("way", REFUSED)
@@ -73,14 +105,18 @@ def test_a_key_out_of_reach_is_asked_for(incomes: Session, way: str) -> None:
 
 def test_what_is_returned_by_a_write_is_opened(incomes: Session) -> None:
     three = uuid.UUID(int=3)
-    written = incomes.execute(insert(T).values(id=three, person="r", amount=73911.25, ours=9174).returning(T.c.amount, T.c.ours)).one()
+    written = incomes.execute(
+        insert(T).values(id=three, person="r", amount=73911.25, ours=9174).returning(T.c.amount, T.c.ours)
+    ).one()
     assert tuple(written) == (73911.25, 9174)
     rows = [{"id": uuid.UUID(int=n), "person": "s", "amount": 73911.25} for n in (4, 5)]
     assert [one.amount for one in incomes.scalars(insert(Income).returning(Income), rows)] == [73911.25] * 2
 
 
 def test_k08_01_a_sealed_value_moved_to_another_row_does_not_open(incomes: Session) -> None:
-    incomes.execute(text("UPDATE income SET amount = (SELECT amount FROM income WHERE person = 'p') WHERE person = 'q '"))
+    incomes.execute(
+        text("UPDATE income SET amount = (SELECT amount FROM income WHERE person = 'p') WHERE person = 'q '")
+    )
     with pytest.raises(CannotOpenError, match=r"income\.amount"):
         incomes.execute(select(Income.amount)).all()
     assert incomes.scalars(select(Income.amount).where(Income.person == "p")).all() == [73911.25]
@@ -111,7 +147,12 @@ def test_every_kind_of_bound_column_comes_back_as_it_was(database_url: str, open
     table.metadata.create_all(engine)
     rows = [
         {"n": n, "t": t, "u": uuid.UUID(int=2**127 + abs(n)), "w": uuid.UUID(int=abs(n)), "b": b, "x": "plain§"}
-        for n, t, b in ((0, "", b"\0"), (-5, "é∆ 😀.", b""), (2**31 - 1, "a.b  ", bytes(range(256))), (-(2**31), "\n'", b"."))
+        for n, t, b in (
+            (0, "", b"\0"),
+            (-5, "é∆ 😀.", b""),
+            (2**31 - 1, "a.b  ", bytes(range(256))),
+            (-(2**31), "\n'", b"."),
+        )
     ]
     with engine.begin() as connection:
         connection.execute(insert(table), rows)

@@ -15,7 +15,10 @@ def _row(statement: object, parameters: dict[str, object] | None = None) -> dict
 def test_equalities_that_must_all_hold_pin_their_columns() -> None:
     assert _row(update(T).where(T.c.person == "p")) == {"person": "p"}
     assert _row(update(T).where(and_(T.c.id == 1, T.c.person == "p"))) == {"id": 1, "person": "p"}
-    assert _row(update(T).where(T.c.id == 1).where(and_(T.c.person == "p", T.c.amount.is_(None)))) == {"id": 1, "person": "p"}
+    assert _row(update(T).where(T.c.id == 1).where(and_(T.c.person == "p", T.c.amount.is_(None)))) == {
+        "id": 1,
+        "person": "p",
+    }
     assert _row(update(T).where(T.c.person == bindparam("who")), {"who": "q"}) == {"person": "q"}
 
 

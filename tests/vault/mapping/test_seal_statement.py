@@ -20,40 +20,64 @@ Write = Callable[[Session], Any]
 
 INSERTS: dict[str, Write] = {
     "orm flush": lambda s: (s.add(Person(id=1, ssn="plain§new")), s.flush()),
-    "orm flush of many": lambda s: (s.add_all([Person(id=n, ssn="plain§new" if n == 1 else f"plain§{n}") for n in (1, 2, 3)]), s.flush()),
+    "orm flush of many": lambda s: (
+        s.add_all([Person(id=n, ssn="plain§new" if n == 1 else f"plain§{n}") for n in (1, 2, 3)]),
+        s.flush(),
+    ),
     "orm insert values": lambda s: s.execute(insert(Person).values(id=1, ssn="plain§new")),
     "orm insert by attribute": lambda s: s.execute(insert(Person).values({Person.id: 1, Person.ssn: "plain§new"})),
     "orm insert one dict": lambda s: s.execute(insert(Person), {"id": 1, "ssn": "plain§new"}),
     "orm insert list": lambda s: s.execute(insert(Person), [{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": None}]),
-    "orm insert returning": lambda s: s.scalars(insert(Person).returning(Person), [{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": "plain§2"}]).all(),
-    "orm multi values": lambda s: s.execute(insert(Person).values([{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": "plain§2"}])),
-    "bulk_insert_mappings": lambda s: s.bulk_insert_mappings(Person, [{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": "plain§2"}]),
+    "orm insert returning": lambda s: s.scalars(
+        insert(Person).returning(Person), [{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": "plain§2"}]
+    ).all(),
+    "orm multi values": lambda s: s.execute(
+        insert(Person).values([{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": "plain§2"}])
+    ),
+    "bulk_insert_mappings": lambda s: s.bulk_insert_mappings(
+        Person, [{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": "plain§2"}]
+    ),
     "bulk_save_objects": lambda s: s.bulk_save_objects([Person(id=1, ssn="plain§new"), Person(id=2)]),
     "core values": lambda s: s.connection().execute(P.insert().values(id=1, ssn="plain§new")),
     "core values by column": lambda s: s.connection().execute(P.insert().values({P.c.id: 1, P.c.ssn: "plain§new"})),
     "core one dict": lambda s: s.connection().execute(P.insert(), {"id": 1, "ssn": "plain§new"}),
-    "core list": lambda s: s.connection().execute(P.insert(), [{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": "plain§2"}]),
-    "core values and dicts": lambda s: s.connection().execute(P.insert().values(name="n"), [{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": None}]),
+    "core list": lambda s: s.connection().execute(
+        P.insert(), [{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": "plain§2"}]
+    ),
+    "core values and dicts": lambda s: s.connection().execute(
+        P.insert().values(name="n"), [{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": None}]
+    ),
     "core sealed value and dicts": lambda s: s.connection().execute(P.insert().values(ssn="plain§new"), [{"id": 1}]),
-    "core multi values": lambda s: s.connection().execute(P.insert().values([{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": None}])),
-    "core multi values by column": lambda s: s.connection().execute(P.insert().values([{P.c.id: 1, P.c.ssn: "plain§new"}])),
-    "core multi tuples": lambda s: s.connection().execute(P.insert().values([(1, "n", "plain§new", None, None, None, None)])),
+    "core multi values": lambda s: s.connection().execute(
+        P.insert().values([{"id": 1, "ssn": "plain§new"}, {"id": 2, "ssn": None}])
+    ),
+    "core multi values by column": lambda s: s.connection().execute(
+        P.insert().values([{P.c.id: 1, P.c.ssn: "plain§new"}])
+    ),
+    "core multi tuples": lambda s: s.connection().execute(
+        P.insert().values([(1, "n", "plain§new", None, None, None, None)])
+    ),
     "core one tuple": lambda s: s.connection().execute(P.insert().values((1, "n", "plain§new"))),
     "core bindparam": lambda s: s.connection().execute(P.insert().values(id=1, ssn=bindparam("x")), {"x": "plain§new"}),
     "core bindparam list": lambda s: s.connection().execute(
         P.insert().values(id=bindparam("i"), ssn=bindparam("x")), [{"i": 1, "x": "plain§new"}, {"i": 2, "x": "plain§2"}]
     ),
-    "core bindparam with a value": lambda s: s.connection().execute(P.insert().values(id=1, ssn=bindparam("x", "plain§new"))),
+    "core bindparam with a value": lambda s: s.connection().execute(
+        P.insert().values(id=1, ssn=bindparam("x", "plain§new"))
+    ),
     "core literal": lambda s: s.connection().execute(P.insert().values(id=1, ssn=literal("plain§new"))),
-    "core returning": lambda s: s.connection().execute(P.insert().values(id=1, ssn="plain§new").returning(P.c.ssn)).all(),
-}  # fmt: skip
+    "core returning": lambda s: (
+        s.connection().execute(P.insert().values(id=1, ssn="plain§new").returning(P.c.ssn)).all()
+    ),
+}
 
 
 @pytest.mark.parametrize("way", INSERTS)
 def test_every_insert_seals_the_value_and_fills_its_term(session: Session, way: str) -> None:
     INSERTS[way](session)
     raw = session.execute(text("SELECT ssn, ssn_bidx_a, ssn_bidx_b FROM person WHERE id = 1")).one()
-    assert looks_sealed(bytes(raw.ssn)) and raw.ssn_bidx_b is None
+    assert looks_sealed(bytes(raw.ssn))
+    assert raw.ssn_bidx_b is None
     assert session.scalars(select(Person.id).where(Person.ssn == "plain§new")).all() == [1]
     assert session.execute(select(P.c.ssn).where(P.c.id == 1)).scalar_one() == "plain§new"
 
@@ -61,23 +85,37 @@ def test_every_insert_seals_the_value_and_fills_its_term(session: Session, way: 
 UPDATES: dict[str, Write] = {
     "attribute": lambda s: (setattr(s.get(Person, 1), "ssn", "plain§new"), s.flush()),
     "orm update": lambda s: s.execute(update(Person).where(Person.id == 1).values(ssn="plain§new")),
-    "orm update by attribute": lambda s: s.execute(update(Person).where(Person.id == 1).values({Person.ssn: "plain§new"})),
-    "orm update fetch": lambda s: s.execute(update(Person).where(Person.ssn == "plain§old").values(ssn="plain§new"), execution_options={"synchronize_session": "fetch"}),
-    "orm update by sealed": lambda s: s.execute(update(Person).where(Person.ssn == "plain§old").values(ssn="plain§new")),
+    "orm update by attribute": lambda s: s.execute(
+        update(Person).where(Person.id == 1).values({Person.ssn: "plain§new"})
+    ),
+    "orm update fetch": lambda s: s.execute(
+        update(Person).where(Person.ssn == "plain§old").values(ssn="plain§new"),
+        execution_options={"synchronize_session": "fetch"},
+    ),
+    "orm update by sealed": lambda s: s.execute(
+        update(Person).where(Person.ssn == "plain§old").values(ssn="plain§new")
+    ),
     "orm update list": lambda s: s.execute(update(Person), [{"id": 1, "ssn": "plain§new"}]),
     "query update": lambda s: s.query(Person).filter(Person.ssn == "plain§old").update({"ssn": "plain§new"}),
     "bulk_update_mappings": lambda s: s.bulk_update_mappings(Person, [{"id": 1, "ssn": "plain§new"}]),
     "core update": lambda s: s.connection().execute(P.update().where(P.c.id == 1).values(ssn="plain§new")),
     "core update by dict": lambda s: s.connection().execute(P.update().where(P.c.id == 1), {"ssn": "plain§new"}),
-    "core ordered values": lambda s: s.connection().execute(P.update().where(P.c.id == 1).ordered_values((P.c.name, "n"), (P.c.ssn, "plain§new"))),
+    "core ordered values": lambda s: s.connection().execute(
+        P.update().where(P.c.id == 1).ordered_values((P.c.name, "n"), (P.c.ssn, "plain§new"))
+    ),
     "core update bindparams": lambda s: s.connection().execute(
-        P.update().where(P.c.id == bindparam("i")).values(ssn=bindparam("x")), [{"i": 1, "x": "plain§new"}, {"i": 7, "x": "plain§7"}]
+        P.update().where(P.c.id == bindparam("i")).values(ssn=bindparam("x")),
+        [{"i": 1, "x": "plain§new"}, {"i": 7, "x": "plain§7"}],
     ),
     "core update constant and list": lambda s: s.connection().execute(
         P.update().where(P.c.id == bindparam("i")).values(ssn="plain§new"), [{"i": 1}, {"i": 7}]
     ),
-    "core update returning": lambda s: s.connection().execute(P.update().where(P.c.ssn == "plain§old").values(ssn="plain§new").returning(P.c.ssn)).all(),
-}  # fmt: skip
+    "core update returning": lambda s: (
+        s.connection()
+        .execute(P.update().where(P.c.ssn == "plain§old").values(ssn="plain§new").returning(P.c.ssn))
+        .all()
+    ),
+}
 
 
 @pytest.mark.parametrize("way", UPDATES)
@@ -99,8 +137,10 @@ CLEARS: dict[str, Write] = {
     "orm update": lambda s: s.execute(update(Person).where(Person.id == 1).values(ssn=None)),
     "orm update null()": lambda s: s.execute(update(Person).where(Person.id == 1).values(ssn=null())),
     "core update": lambda s: s.connection().execute(P.update().where(P.c.id == 1).values(ssn=None)),
-    "core list": lambda s: s.connection().execute(P.update().where(P.c.id == bindparam("i")).values(ssn=bindparam("x")), [{"i": 1, "x": None}]),
-}  # fmt: skip
+    "core list": lambda s: s.connection().execute(
+        P.update().where(P.c.id == bindparam("i")).values(ssn=bindparam("x")), [{"i": 1, "x": None}]
+    ),
+}
 
 
 @pytest.mark.parametrize("way", CLEARS)
@@ -134,13 +174,17 @@ REFUSED: dict[str, Write] = {
     "subquery": lambda s: s.execute(update(Person).values(note=select(Person.name).limit(1).scalar_subquery())),
     "in multi values": lambda s: s.execute(insert(Person).values([{"id": 1, "ssn": func.lower("plain§x")}])),
     "from select": lambda s: s.execute(insert(Person).from_select(["id", "ssn"], select(Employee.id, Employee.ssn))),
-    "terms from select": lambda s: s.execute(insert(Person).from_select(["id", "ssn_bidx_a"], select(Employee.id, literal(b"x" * 37)))),
+    "terms from select": lambda s: s.execute(
+        insert(Person).from_select(["id", "ssn_bidx_a"], select(Employee.id, literal(b"x" * 37)))
+    ),
     "in a cte": lambda s: s.execute(select(insert(P).values(id=1, ssn="plain§x").returning(P.c.id).cte())),
     "cleared in a cte": lambda s: s.execute(select(update(P).values(ssn=None).returning(P.c.id).cte())),
     "alias": lambda s: s.connection().execute(update(P.alias()).values(ssn=None)),
-    "typed text": lambda s: s.execute(text("INSERT INTO person (id, ssn) VALUES (1, :x)").bindparams(bindparam("x", "plain§x", type_=P.c.ssn.type))),
+    "typed text": lambda s: s.execute(
+        text("INSERT INTO person (id, ssn) VALUES (1, :x)").bindparams(bindparam("x", "plain§x", type_=P.c.ssn.type))
+    ),
     "term without value": lambda s: s.execute(insert(P).values(id=1, ssn_bidx_a="plain§x")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", REFUSED)
@@ -159,14 +203,17 @@ def test_a_flushed_instance_still_holds_the_plain_value(session: Session) -> Non
     assert (person.ssn, person.age) == ("plain§a", 9173)
     person.ssn = "plain§b"
     session.flush()
-    assert person.ssn == "plain§b" and person in session and not session.dirty
+    assert person.ssn == "plain§b"
+    assert person in session
+    assert not session.dirty
 
 
 def test_what_the_caller_hands_in_is_left_as_it_is(session: Session) -> None:
     rows = [{"id": 1, "ssn": "plain§a"}, {"id": 2, "ssn": "plain§b"}]
     statement = insert(P)
     session.connection().execute(statement, rows)
-    assert rows == [{"id": 1, "ssn": "plain§a"}, {"id": 2, "ssn": "plain§b"}] and statement._values is None
+    assert rows == [{"id": 1, "ssn": "plain§a"}, {"id": 2, "ssn": "plain§b"}]
+    assert statement._values is None
 
 
 def test_k05_04_one_value_has_one_term_in_its_field_and_never_one_ciphertext(session: Session) -> None:
@@ -189,7 +236,8 @@ def test_k08_07_the_same_value_is_sealed_anew_each_time(session: Session) -> Non
     for _ in range(2):
         session.execute(update(Person).where(Person.id == 1).values(note="plain§x"))
         seen.add(bytes(session.scalar(text("SELECT note FROM person WHERE id = 1"))))
-    assert len(seen) == 4 and len({sealed[6:18] for sealed in seen}) == 4
+    assert len(seen) == 4
+    assert len({sealed[6:18] for sealed in seen}) == 4
 
 
 def test_k08_03_a_value_that_looks_sealed_is_sealed_all_the_same(session: Session, opened: OpenedVault) -> None:
@@ -200,7 +248,8 @@ def test_k08_03_a_value_that_looks_sealed_is_sealed_all_the_same(session: Sessio
     session.execute(insert(P), {"id": 3, "scan": lookalike})
     session.commit()
     raw = {bytes(value) for value in session.scalars(text("SELECT scan FROM person"))}
-    assert not raw & {lookalike, marker} and len(raw) == 3
+    assert not raw & {lookalike, marker}
+    assert len(raw) == 3
     people = {person.id: person for person in session.scalars(select(Person))}
     assert (people[1].scan, people[2].scan, people[3].scan) == (lookalike, marker, lookalike)
     assert people[1].ssn == password
@@ -210,7 +259,8 @@ def test_k08_03_a_value_that_looks_sealed_is_sealed_all_the_same(session: Sessio
 def test_a_text_longer_than_its_string_type_is_refused_without_showing_it(session: Session) -> None:
     with pytest.raises(InvalidValueError, match=r"person\.email.*String\(60\)") as refusal:
         session.execute(insert(Person), [{"id": 1, "email": "plain§ok"}, {"id": 2, "email": "plain§" * 61}])
-    assert refusal.value.row == 1 and "§" not in str(refusal.value)
+    assert refusal.value.row == 1
+    assert "§" not in str(refusal.value)
 
 
 def test_row_bound_fields_are_bound_by_every_insert(session: Session, opened: OpenedVault) -> None:
@@ -227,7 +277,8 @@ def test_row_bound_fields_are_bound_by_every_insert(session: Session, opened: Op
     session.commit()
     read = session.scalars(select(Income).order_by(Income.person)).all()
     assert [row.amount for row in read] == [73911.25, 73911.25, 73912.5, 73912.5, 73912.5, None]
-    assert [row.source for row in read[:4]] == ["plain§s"] * 4 and [row.ours for row in read[:4]] == [
+    assert [row.source for row in read[:4]] == ["plain§s"] * 4
+    assert [row.ours for row in read[:4]] == [
         9173,
         9174,
         9174,
@@ -239,7 +290,8 @@ def test_a_default_is_sealed_and_bound_on_every_path(session: Session) -> None:
     account = Account(number=1)
     session.add(account)
     session.flush()
-    assert account.pin == "plain§0000" and account.tag == b"tag"
+    assert account.pin == "plain§0000"
+    assert account.tag == b"tag"
     session.execute(insert(Account), [{"number": 2}, {"number": 3}])
     session.execute(insert(Account).values(number=4, pin="plain§4"))
     session.connection().execute(insert(Account.__table__), {"number": 5, "tag": b"own"})
@@ -247,25 +299,40 @@ def test_a_default_is_sealed_and_bound_on_every_path(session: Session) -> None:
     session.expire_all()
     pins = session.execute(select(Account.number, Account.tag, Account.pin).order_by(Account.number)).all()
     assert [(row.number, bytes(row.tag), row.pin) for row in pins] == [
-        (1, b"tag", "plain§0000"), (2, b"tag", "plain§0000"), (3, b"tag", "plain§0000"), (4, b"tag", "plain§4"),
-        (5, b"own", "plain§0000"), (6, b"tag", "plain§0000"), (7, b"tag", "plain§0000"),
-    ]  # fmt: skip
+        (1, b"tag", "plain§0000"),
+        (2, b"tag", "plain§0000"),
+        (3, b"tag", "plain§0000"),
+        (4, b"tag", "plain§4"),
+        (5, b"own", "plain§0000"),
+        (6, b"tag", "plain§0000"),
+        (7, b"tag", "plain§0000"),
+    ]
 
 
 INCOME = Income.__table__
 KEY = uuid.UUID(int=7)
 BOUND_UPDATES: dict[str, Write] = {
     "attribute": lambda s: (setattr(s.get(Income, KEY), "amount", 73912.5), s.flush()),
-    "attribute bound by both": lambda s: (setattr(s.get(Income, KEY), "ours", 9174), setattr(s.get(Income, KEY), "amount", 73912.5), s.flush()),
-    "core pinned": lambda s: s.connection().execute(update(INCOME).where(INCOME.c.person == "p").values(amount=73912.5)),
+    "attribute bound by both": lambda s: (
+        setattr(s.get(Income, KEY), "ours", 9174),
+        setattr(s.get(Income, KEY), "amount", 73912.5),
+        s.flush(),
+    ),
+    "core pinned": lambda s: s.connection().execute(
+        update(INCOME).where(INCOME.c.person == "p").values(amount=73912.5)
+    ),
     "core pinned among others": lambda s: s.connection().execute(
-        update(INCOME).where(INCOME.c.id == KEY).where((INCOME.c.person == "p") & (INCOME.c.source == "plain§s")).values(amount=73912.5)
+        update(INCOME)
+        .where(INCOME.c.id == KEY)
+        .where((INCOME.c.person == "p") & (INCOME.c.source == "plain§s"))
+        .values(amount=73912.5)
     ),
     "core pinned by parameters": lambda s: s.connection().execute(
-        update(INCOME).where(INCOME.c.person == bindparam("who")).values(amount=bindparam("x")), [{"who": "p", "x": 73912.5}, {"who": "z", "x": 73911.25}]
+        update(INCOME).where(INCOME.c.person == bindparam("who")).values(amount=bindparam("x")),
+        [{"who": "p", "x": 73912.5}, {"who": "z", "x": 73911.25}],
     ),
     "orm pinned": lambda s: s.execute(update(Income).where(Income.person == "p").values(amount=73912.5)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", BOUND_UPDATES)
@@ -284,18 +351,24 @@ def test_an_update_of_a_row_bound_field_is_bound_to_the_pinned_row(session: Sess
 BOUND_REFUSED: dict[str, Write] = {
     "many rows": lambda s: s.execute(update(Income).values(amount=73912.5)),
     "by another column": lambda s: s.execute(update(Income).where(Income.id == KEY).values(amount=73912.5)),
-    "by or": lambda s: s.execute(update(Income).where((Income.person == "p") | (Income.id == KEY)).values(amount=73912.5)),
+    "by or": lambda s: s.execute(
+        update(Income).where((Income.person == "p") | (Income.id == KEY)).values(amount=73912.5)
+    ),
     "by in": lambda s: s.execute(update(Income).where(Income.person.in_(["p"])).values(amount=73912.5)),
     "half of the key": lambda s: s.execute(update(Income).where(Income.id == KEY).values(ours=9174)),
     "moving the row": lambda s: s.execute(update(Income).where(Income.id == KEY).values(person="q")),
     "moving by attribute": lambda s: (setattr(s.get(Income, KEY), "person", "q"), s.flush()),
-    "moving and changing": lambda s: (setattr(s.get(Income, KEY), "person", "q"), setattr(s.get(Income, KEY), "amount", 73912.5), s.flush()),
+    "moving and changing": lambda s: (
+        setattr(s.get(Income, KEY), "person", "q"),
+        setattr(s.get(Income, KEY), "amount", 73912.5),
+        s.flush(),
+    ),
     "moving in bulk": lambda s: s.execute(update(Income), [{"id": KEY, "person": "q"}]),
     "bulk by key of another": lambda s: s.execute(update(Income), [{"id": KEY, "amount": 73912.5}]),
     "insert without the key": lambda s: s.execute(insert(Income).values(amount=73912.5)),
     "insert with NULL": lambda s: s.execute(insert(Income), [{"person": None, "amount": 73912.5}]),
     "core insert without the key": lambda s: s.connection().execute(INCOME.insert(), [{"amount": 73912.5}]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", BOUND_REFUSED)

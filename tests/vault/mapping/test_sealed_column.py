@@ -4,7 +4,25 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import CHAR, Boolean, Column, Computed, DateTime, Enum, ForeignKey, Identity, Integer, MetaData, Numeric, String, Table, Text, Uuid, func, text
+from sqlalchemy import (
+    CHAR,
+    Boolean,
+    Column,
+    Computed,
+    DateTime,
+    Enum,
+    ForeignKey,
+    Identity,
+    Integer,
+    MetaData,
+    Numeric,
+    String,
+    Table,
+    Text,
+    Uuid,
+    func,
+    text,
+)
 from sqlalchemy.types import TypeDecorator
 
 from vault.errors import DefinitionError
@@ -32,31 +50,73 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "unique column": (lambda: _table(Column("x", Sealed(Text), unique=True)), "unique=True"),
     "index column": (lambda: _table(Column("x", Sealed(Text), index=True)), r"index=BlindIndex\(\)"),
     "unique without index": (lambda: _table(Column("x", Sealed(Text, unique=True))), "not truncated"),
-    "unique on a truncated index": (lambda: _table(Column("x", Sealed(Text, index=BlindIndex(bits=8), unique=True))), "not truncated"),
+    "unique on a truncated index": (
+        lambda: _table(Column("x", Sealed(Text, index=BlindIndex(bits=8), unique=True))),
+        "not truncated",
+    ),
     "dot in a table": (lambda: _table(Column("x", Sealed(Text)), name="a.b"), "context name"),
     "dot in a schema": (lambda: _table(Column("x", Sealed(Text)), schema="a.b"), "context name"),
     "dot in a column": (lambda: _table(Column("a.b", Sealed(Text))), "without dots"),
     "text index on numbers": (lambda: _table(Column("x", Sealed(Integer, index=BlindIndex(digits)))), "is for text"),
-    "two indexes of one name": (lambda: _table(Column("x", Sealed(Text, index=[BlindIndex(), BlindIndex(bits=8)]))), "one name"),
-    "name of a term column": (lambda: _table(Column("x_bidx_a", Text), Column("x", Sealed(Text, index=BlindIndex()))), "x_bidx_a"),
+    "two indexes of one name": (
+        lambda: _table(Column("x", Sealed(Text, index=[BlindIndex(), BlindIndex(bits=8)]))),
+        "one name",
+    ),
+    "name of a term column": (
+        lambda: _table(Column("x_bidx_a", Text), Column("x", Sealed(Text, index=BlindIndex()))),
+        "x_bidx_a",
+    ),
     "bound to nothing": (lambda: _table(Column("x", Sealed(Text, bind="k"))), "no column of t"),
-    "bound to autoincrement": (lambda: _table(Column("k", Integer, primary_key=True), Column("x", Sealed(Text, bind="k"))), "autoincrement=False"),
-    "bound to identity": (lambda: _table(Column("k", Integer, Identity()), Column("x", Sealed(Text, bind="k"))), "server assigns"),
-    "bound to a server default": (lambda: _table(Column("k", Integer, server_default=text("1")), Column("x", Sealed(Text, bind="k"))), "server assigns"),
-    "bound to an sql default": (lambda: _table(Column("k", Integer, default=func.now()), Column("x", Sealed(Text, bind="k"))), "before the INSERT"),
-    "bound to onupdate": (lambda: _table(Column("k", Integer, onupdate=1), Column("x", Sealed(Text, bind="k"))), "onupdate="),
-    "bound to a date": (lambda: _table(Column("k", DateTime), Column("x", Sealed(Text, bind="k"))), "int, UUID, bytes or string"),
-    "bound to a boolean": (lambda: _table(Column("k", Boolean), Column("x", Sealed(Text, bind="k"))), "int, UUID, bytes or string"),
-    "bound to padded text": (lambda: _table(Column("k", CHAR(9)), Column("x", Sealed(Text, bind="k"))), "int, UUID, bytes or string"),
-    "bound to an own type": (lambda: _table(Column("k", Custom), Column("x", Sealed(Text, bind="k"))), "int, UUID, bytes or string"),
-    "bound to textual uuid": (lambda: _table(Column("k", Uuid(as_uuid=False)), Column("x", Sealed(Text, bind="k"))), "as_uuid=True"),
-    "bound to a sealed column": (lambda: _table(Column("k", Sealed(Text)), Column("x", Sealed(Text, bind="k"))), "int, UUID, bytes or string"),
+    "bound to autoincrement": (
+        lambda: _table(Column("k", Integer, primary_key=True), Column("x", Sealed(Text, bind="k"))),
+        "autoincrement=False",
+    ),
+    "bound to identity": (
+        lambda: _table(Column("k", Integer, Identity()), Column("x", Sealed(Text, bind="k"))),
+        "server assigns",
+    ),
+    "bound to a server default": (
+        lambda: _table(Column("k", Integer, server_default=text("1")), Column("x", Sealed(Text, bind="k"))),
+        "server assigns",
+    ),
+    "bound to an sql default": (
+        lambda: _table(Column("k", Integer, default=func.now()), Column("x", Sealed(Text, bind="k"))),
+        "before the INSERT",
+    ),
+    "bound to onupdate": (
+        lambda: _table(Column("k", Integer, onupdate=1), Column("x", Sealed(Text, bind="k"))),
+        "onupdate=",
+    ),
+    "bound to a date": (
+        lambda: _table(Column("k", DateTime), Column("x", Sealed(Text, bind="k"))),
+        "int, UUID, bytes or string",
+    ),
+    "bound to a boolean": (
+        lambda: _table(Column("k", Boolean), Column("x", Sealed(Text, bind="k"))),
+        "int, UUID, bytes or string",
+    ),
+    "bound to padded text": (
+        lambda: _table(Column("k", CHAR(9)), Column("x", Sealed(Text, bind="k"))),
+        "int, UUID, bytes or string",
+    ),
+    "bound to an own type": (
+        lambda: _table(Column("k", Custom), Column("x", Sealed(Text, bind="k"))),
+        "int, UUID, bytes or string",
+    ),
+    "bound to textual uuid": (
+        lambda: _table(Column("k", Uuid(as_uuid=False)), Column("x", Sealed(Text, bind="k"))),
+        "as_uuid=True",
+    ),
+    "bound to a sealed column": (
+        lambda: _table(Column("k", Sealed(Text)), Column("x", Sealed(Text, bind="k"))),
+        "int, UUID, bytes or string",
+    ),
     "decimal": (lambda: Sealed(Numeric), "cannot be sealed"),
     "enum": (lambda: Sealed(Enum("a")), "cannot be sealed"),
     "boolean": (lambda: Sealed(Boolean), "cannot be sealed"),
     "sealed twice": (lambda: Sealed(Sealed(Text)), "cannot be sealed"),
     "generation": (lambda: _table(Column("x", Sealed(Text, generation=256))), "0 to 255"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", WRONG)

@@ -6,7 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import BigInteger, Column, Engine, Float, Integer, LargeBinary, MetaData, String, Table, Text, Uuid, insert, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Engine,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    Uuid,
+    insert,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -28,7 +44,13 @@ def test_k01_01_null_empty_and_blank_are_three_values(session: Session) -> None:
     session.commit()
     assert session.scalars(select(Person.ssn).order_by(Person.id)).all() == [None, "", " ", "None"]
     assert session.scalars(text("SELECT id FROM person WHERE ssn IS NULL")).all() == [1]
-    for ask, found in ((Person.ssn == "", [2]), (Person.ssn == " ", [3]), (Person.ssn == "None", [4]), (Person.ssn.is_(None), [1]), (Person.ssn == None, [1])):  # noqa: E711
+    for ask, found in (
+        (Person.ssn == "", [2]),
+        (Person.ssn == " ", [3]),
+        (Person.ssn == "None", [4]),
+        (Person.ssn.is_(None), [1]),
+        (Person.ssn == None, [1]),  # noqa: E711
+    ):
         assert session.scalars(select(Person.id).where(ask)).all() == found
 
 
@@ -46,7 +68,9 @@ KINDS: list[tuple[Any, list[Any]]] = [
 @pytest.mark.parametrize(("kind", "values"), KINDS, ids=lambda part: str(part)[:30])
 def test_every_kind_of_value_comes_back_as_it_was(quick: Engine, kind: Any, values: list[Any]) -> None:
     name = f"kind_{type(values[-1]).__name__}_{len(values)}"
-    table = Table(name, MetaData(), Column("id", Integer, primary_key=True), Column("x", Sealed(kind, index=BlindIndex())))
+    table = Table(
+        name, MetaData(), Column("id", Integer, primary_key=True), Column("x", Sealed(kind, index=BlindIndex()))
+    )
     table.metadata.create_all(quick)
     with quick.begin() as connection:
         connection.execute(insert(table), [{"x": value} for value in [*values, None]])
@@ -73,7 +97,9 @@ def test_what_is_not_sealed_is_not_read(session: Session) -> None:
     assert session.scalars(select(Person.id)).all() == [1]
 
 
-def test_k10_01_another_key_and_an_unknown_key_are_two_errors(quick: Engine, opened: OpenedVault, tmp_path: Path) -> None:
+def test_k10_01_another_key_and_an_unknown_key_are_two_errors(
+    quick: Engine, opened: OpenedVault, tmp_path: Path
+) -> None:
     with Session(quick) as session:
         session.add(Person(id=1, note="plain§x"))
         session.commit()
@@ -85,17 +111,21 @@ def test_k10_01_another_key_and_an_unknown_key_are_two_errors(quick: Engine, ope
         with pytest.raises(UnknownKeyError, match=rf"person\.note: names key {stranger[2:6].hex()}") as unknown:
             session.execute(select(Person.note)).all()
         session.execute(text("UPDATE person SET note = :x").bindparams(x=sealed[:6] + stranger[6:]))
-        with pytest.raises(CannotOpenError, match=rf"person\.note: does not authenticate under key {key_id.hex()}") as wrong:
+        with pytest.raises(
+            CannotOpenError, match=rf"person\.note: does not authenticate under key {key_id.hex()}"
+        ) as wrong:
             session.execute(select(Person.note)).all()
     other.key_store.engine.dispose()
-    assert not isinstance(unknown.value, CannotOpenError) and not isinstance(wrong.value, UnknownKeyError)
+    assert not isinstance(unknown.value, CannotOpenError)
+    assert not isinstance(wrong.value, UnknownKeyError)
     assert all(isinstance(error.value, FieldError) and "§" not in str(error.value) for error in (unknown, wrong))
 
 
 def test_the_bind_processor_lets_only_sealed_bytes_through(opened: OpenedVault) -> None:
     check = P.c.ssn.type.bind_processor(sqlite.dialect())
     sealed = opened.field(definition_of(P.c.ssn)).seal("plain§a")
-    assert check(sealed) is sealed and check(None) is None
+    assert check(sealed) is sealed
+    assert check(None) is None
     for value in ("plain§a", b"plain", b"", 9173, b"\x01" + b"\0" * 33, b"\x02" * 60, bytearray(sealed or b"")):
         with pytest.raises(SealedColumnError, match=r"person\.ssn is not sealed") as refusal:
             check(value)
@@ -105,7 +135,10 @@ def test_the_bind_processor_lets_only_sealed_bytes_through(opened: OpenedVault) 
 def test_k06_04_the_type_is_hashable_and_shows_no_key(opened: OpenedVault) -> None:
     kind = P.c.email.type
     assert len({kind, copy.copy(kind), kind.copy()}) == 3
-    assert repr(kind) == "Sealed(String(length=60), index=(BlindIndex(normaliser=Normaliser(id='casefold/1'), bits=256, name='bidx'),), unique=True)"
+    assert (
+        repr(kind) == "Sealed(String(length=60), index=(BlindIndex(normaliser=Normaliser(id='casefold/1'), bits=256, "
+        "name='bidx'),), unique=True)"
+    )
     raw = opened.keyring.sealing(Purpose.DATA).key.secret.raw
     assert raw.hex() not in repr(kind) + repr(P) + repr(kind._static_cache_key)
 
@@ -114,9 +147,11 @@ def test_the_column_is_sized_for_each_database() -> None:
     def ddl(kind: Any, dialect: Any) -> str:
         return str(Sealed(kind).compile(dialect=dialect))
 
-    assert ddl(Text, sqlite.dialect()) == "BLOB" and ddl(Text, postgresql.dialect()) == "BYTEA"
+    assert ddl(Text, sqlite.dialect()) == "BLOB"
+    assert ddl(Text, postgresql.dialect()) == "BYTEA"
     assert ddl(Text, mysql.dialect()) == "LONGBLOB"
-    assert ddl(String(60), mysql.dialect()) == "VARBINARY(274)" and ddl(Integer, mysql.dialect()) == "VARBINARY(42)"
+    assert ddl(String(60), mysql.dialect()) == "VARBINARY(274)"
+    assert ddl(Integer, mysql.dialect()) == "VARBINARY(42)"
 
 
 def test_the_type_outside_of_a_column_reads_and_asks_nothing() -> None:

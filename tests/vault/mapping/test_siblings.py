@@ -18,9 +18,7 @@ P = Person.__table__
 
 def test_each_index_has_two_slots_and_the_first_is_indexed_in_the_database(clinic: Engine) -> None:
     columns = {column["name"]: column["type"] for column in inspect(clinic).get_columns("person")}
-    assert list(columns)[-8:] == [
-        f"{name}_bidx_{slot}" for name in ("ssn", "email", "age", "scan") for slot in "ab"
-    ]
+    assert list(columns)[-8:] == [f"{name}_bidx_{slot}" for name in ("ssn", "email", "age", "scan") for slot in "ab"]
     indexes = {index["column_names"][0]: bool(index["unique"]) for index in inspect(clinic).get_indexes("person")}
     assert indexes == {"ssn_bidx_a": False, "email_bidx_a": True, "age_bidx_a": False, "scan_bidx_a": False}
 
@@ -28,7 +26,15 @@ def test_each_index_has_two_slots_and_the_first_is_indexed_in_the_database(clini
 def test_they_are_hidden_from_entities_and_selects() -> None:
     assert set(inspect(Person).columns.keys()) == {"id", "name", "ssn", "email", "note", "age", "scan"}
     assert not hasattr(Person, "ssn_bidx_a")
-    assert [column.key for column in select(P).selected_columns] == ["id", "name", "ssn", "email", "note", "age", "scan"]
+    assert [column.key for column in select(P).selected_columns] == [
+        "id",
+        "name",
+        "ssn",
+        "email",
+        "note",
+        "age",
+        "scan",
+    ]
 
 
 def test_a_column_added_later_gets_its_own() -> None:
@@ -51,7 +57,8 @@ def test_a_mixins_column_is_a_field_of_each_table_that_takes_it() -> None:
     class Two(HasCode, Local):
         __tablename__ = "two"
 
-    assert definition_of(One.code).label == "one.code" and definition_of(Two.code).label == "two.code"
+    assert definition_of(One.code).label == "one.code"
+    assert definition_of(Two.code).label == "two.code"
     assert One.__table__.c.code.type is not Two.__table__.c.code.type
 
 
@@ -67,11 +74,19 @@ def test_k06_04_copies_of_the_metadata_keep_their_options(quick: Engine) -> None
     P.to_metadata(moved)
     for copied in (copy.deepcopy(Base.metadata), moved, pickle.loads(pickle.dumps(moved))):
         table = copied.tables["person"]
-        assert table is not P and table.c.keys() == P.c.keys()
-        assert table.c.email.type.unique and table.c.email.type.longest == 60
+        assert table is not P
+        assert table.c.keys() == P.c.keys()
+        assert table.c.email.type.unique
+        assert table.c.email.type.longest == 60
         assert definition_of(table.c.email) == definition_of(P.c.email)
-        assert [index.unique for index in sorted(table.indexes, key=lambda i: str(i.name))] == [False, True, False, False]
-        assert table.c.ssn.type.owner.column is table.c.ssn and term_columns(table.c.ssn)[0] is table.c.ssn_bidx_a
+        assert [index.unique for index in sorted(table.indexes, key=lambda i: str(i.name))] == [
+            False,
+            True,
+            False,
+            False,
+        ]
+        assert table.c.ssn.type.owner.column is table.c.ssn
+        assert term_columns(table.c.ssn)[0] is table.c.ssn_bidx_a
         with Session(quick) as session:
             session.execute(table.insert(), {"id": 1, "ssn": "plain§a"})
             assert session.scalars(select(table.c.ssn).where(table.c.ssn == "plain§a")).all() == ["plain§a"]

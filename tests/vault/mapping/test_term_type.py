@@ -12,7 +12,8 @@ P = Person.__table__
 
 def test_a_term_column_takes_terms_of_its_length_only() -> None:
     check = Term(37).bind_processor(sqlite.dialect())
-    assert check(None) is None and check(b"x" * 37) == b"x" * 37
+    assert check(None) is None
+    assert check(b"x" * 37) == b"x" * 37
     for value in ("x" * 37, b"x" * 36, 1):
         with pytest.raises(SealedColumnError, match="terms of 37 bytes"):
             check(value)
@@ -25,7 +26,8 @@ def test_a_term_column_has_a_fixed_size_where_the_database_has_one() -> None:
 
 def test_a_term_column_is_read_as_bytes() -> None:
     read = Term(37).result_processor(sqlite.dialect(), None)
-    assert read(memoryview(b"t")) == b"t" and read(None) is None
+    assert read(memoryview(b"t")) == b"t"
+    assert read(None) is None
 
 
 def test_asked_terms_of_two_indexes_are_two_cache_keys() -> None:

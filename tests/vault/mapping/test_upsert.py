@@ -59,7 +59,11 @@ def test_parameter_lists_upsert(session: Session) -> None:
     upsert = statement.on_conflict_do_update(index_elements=[P.c.id], set_={"ssn": statement.excluded.ssn})
     for suffix in "ab":
         session.connection().execute(upsert, [{"id": n, "ssn": f"plain§{n}{suffix}"} for n in (1, 2, 3)])
-    assert [one.ssn for one in session.scalars(select(Person).order_by(Person.id))] == ["plain§1b", "plain§2b", "plain§3b"]
+    assert [one.ssn for one in session.scalars(select(Person).order_by(Person.id))] == [
+        "plain§1b",
+        "plain§2b",
+        "plain§3b",
+    ]
     assert session.scalars(select(Person.id).where(Person.ssn == "plain§2b")).all() == [2]
 
 
@@ -73,7 +77,9 @@ def test_clearing_in_an_upsert_clears_the_terms(session: Session) -> None:
 def test_doing_nothing_needs_nothing(session: Session) -> None:
     session.add(Person(id=1, ssn="plain§old", email="plain§ann"))
     session.commit()
-    session.execute(_insert(session, P).values(id=9, email="plain§ANN").on_conflict_do_nothing(index_elements=[P.c.email]))
+    session.execute(
+        _insert(session, P).values(id=9, email="plain§ANN").on_conflict_do_nothing(index_elements=[P.c.email])
+    )
     session.execute(_insert(session, P).values(id=1, ssn="plain§x").on_conflict_do_nothing())
     assert session.scalars(select(Person.ssn)).all() == ["plain§old"]
 
@@ -89,15 +95,33 @@ def test_a_row_bound_field_is_upserted_on_its_own_row(session: Session) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "row-bound by another target": (lambda i: _upsert(i(T).values(id=KEY, person="q", amount=73912.5), [T.c.id], amount=i(T).excluded.amount), "needs those as index_elements"),
-    "row-bound value": (lambda i: _upsert(i(T).values(id=KEY, person="q", source="plain§x"), [T.c.id], source="plain§y"), "excluded.source"),
+    "row-bound by another target": (
+        lambda i: _upsert(i(T).values(id=KEY, person="q", amount=73912.5), [T.c.id], amount=i(T).excluded.amount),
+        "needs those as index_elements",
+    ),
+    "row-bound value": (
+        lambda i: _upsert(i(T).values(id=KEY, person="q", source="plain§x"), [T.c.id], source="plain§y"),
+        "excluded.source",
+    ),
     "moving the row": (lambda i: _upsert(i(T).values(id=KEY, person="q"), [T.c.id], person="q"), "cannot change"),
-    "moving by excluded": (lambda i: _upsert(i(T).values(id=KEY, person="q"), [T.c.id], person=i(T).excluded.person), "cannot change"),
+    "moving by excluded": (
+        lambda i: _upsert(i(T).values(id=KEY, person="q"), [T.c.id], person=i(T).excluded.person),
+        "cannot change",
+    ),
     "target without unique": (lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.ssn], name="n"), "unique=True"),
-    "expression": (lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn=func.lower(i(P).excluded.ssn)), "SQL expression"),
-    "other excluded": (lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn=i(P).excluded.note), "SQL expression"),
-    "named parameter": (lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn=bindparam("x", "plain§y")), "named parameter"),
-}  # fmt: skip
+    "expression": (
+        lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn=func.lower(i(P).excluded.ssn)),
+        "SQL expression",
+    ),
+    "other excluded": (
+        lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn=i(P).excluded.note),
+        "SQL expression",
+    ),
+    "named parameter": (
+        lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn=bindparam("x", "plain§y")),
+        "named parameter",
+    ),
+}
 
 
 @pytest.mark.parametrize("way", REFUSED)
