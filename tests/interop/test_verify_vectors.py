@@ -56,3 +56,8 @@ def test_the_published_files_are_what_the_script_writes(name: str) -> None:
     cases, source = FILES[name]
     written = {"format": f"noisevault/1 {name}", "source": SOURCE.format(source), "tests": numbered(cases)}
     assert json.loads((VECTORS / f"{name}.json").read_text()) == written
+
+
+def test_the_worked_example_of_the_documentation_is_the_first_vector() -> None:
+    example = (VECTORS.parents[1] / "docs" / "formats.md").read_text().split("## 9.")[1].replace(" ", "")
+    assert json.loads((VECTORS / "sealed_value.json").read_text())["tests"][0]["sealed"] in example

@@ -1,8 +1,11 @@
 """Fields on a real keyring: what the rest of the vault, and an application, sees."""
 
 import copy
+import os
 import pickle
+import signal
 import threading
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +40,7 @@ from vault.field import Field
 from vault.index_slot import SlotKeys, SlotPin
 from vault.normalise import casefold, digits, trimmed
 from vault.row_context import BoundColumn
+from vault.sealing import BLOCK_SEALS
 from vault.term import BlindIndex
 
 NAME = FieldDefinition("patients", "name", "str/1", indexes=(BlindIndex(),))
@@ -336,6 +340,49 @@ def test_threads_share_a_field(name: Field) -> None:
         thread.join()
     assert not failures
     assert sum(name.keyring.seal_counts().values()) >= 800
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_seals_opens_and_counts_beside_its_parent(name: Field) -> None:
+    before = [name.seal("parent")]
+    read_end, write_end = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        works = name.open(before[0]) == "parent" and name.terms("x") == name.terms("x")
+        os.write(write_end, (name.seal("child") or b"") if works else b"")
+        os._exit(0)
+    os.waitpid(child, 0)
+    sealed = os.read(read_end, 1000)
+    os.close(read_end)
+    os.close(write_end)
+    assert name.open_many([sealed, name.seal("parent")]) == ["child", "parent"]
+    (counted,) = name.keyring.seal_counts().values()
+    assert counted >= 2 * BLOCK_SEALS, "parent and child each have a block of their own"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_process_that_is_killed_has_counted_every_seal_it_made(name: Field) -> None:
+    read_end, write_end = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        while True:
+            name.seal("x")
+            os.write(write_end, b"1")
+    made = 0
+    while made < 3 * BLOCK_SEALS:
+        made += len(os.read(read_end, 64))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(write_end)
+    while more := os.read(read_end, 65536):
+        made += len(more)
+    os.close(read_end)
+    (counted,) = name.keyring.seal_counts().values()
+    assert made <= counted
 
 
 def test_a_field_does_not_change_pickle_copy_or_show_a_key(name: Field) -> None:
