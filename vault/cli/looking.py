@@ -82,13 +82,13 @@ def print_rows(names: Sequence[str], rows: Iterable[Mapping[Any, Any]], *, as_js
     shown = [[in_words(row[name]) for name in names] for row in rows]
     if len(names) <= MOST_COLUMNS:
         grid = Grid(*names)
-        for row in shown:
-            grid.add_row(*map(Text, row))
+        for cells in shown:
+            grid.add_row(*map(Text, cells))
         Console().print(grid)
         return
-    for row in shown:
+    for cells in shown:
         grid = Grid(show_header=False)
-        for name, cell in zip(names, row, strict=True):
+        for name, cell in zip(names, cells, strict=True):
             grid.add_row(name, Text(cell))
         Console().print(grid)
 
