@@ -28,8 +28,14 @@ def forget_in_child(thing: ForgetsInChild) -> None:
 
 
 def _forget_all() -> None:
+    failures: list[Exception] = []
     for thing in list(_forgetful):
-        thing.forget_after_fork()
+        try:
+            thing.forget_after_fork()
+        except Exception as failure:  # noqa: BLE001  # the others must forget all the same
+            failures.append(failure)
+    if failures:
+        raise failures[0]
 
 
 if hasattr(os, "register_at_fork"):

@@ -43,7 +43,8 @@ class KeyStore:
         return cls(open_key_database(url))
 
     def forget_after_fork(self) -> None:
-        """Leave the parent's connections to the parent."""
+        """Leave the parent's connections to the parent: kept, since SQLite must not even close them here."""
+        self._parents = self.engine.pool
         self.engine.dispose(close=False)
 
     def create_schema(self) -> None:

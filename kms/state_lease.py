@@ -41,6 +41,8 @@ class StateLease:
         self._clock = clock
         self._on_news = on_news
         self._begun = 0  # readings begun so far
+        self._outages = 0  # readings that failed because the store is unavailable
+        self._outage = ""  # what the last one said
         self.forget_after_fork()
         self._snapshot = self._ask()
 
@@ -77,8 +79,10 @@ class StateLease:
 
         However many threads call at once, one reads and the others wait for it. Raises: UnavailableError.
         """
-        begun = self._begun
+        begun, outages = self._begun, self._outages
         with self._lock:
+            if self._outages != outages:  # found while we waited: not every thread waits for a timeout of its own
+                raise UnavailableError(self._outage)
             if self._begun == begun and not enough(self._snapshot.state):
                 self._snapshot = self._ask()
             return self._snapshot.state
@@ -86,12 +90,14 @@ class StateLease:
     def _within(self, lease: float) -> Snapshot:
         """A snapshot younger than lease, read again when due. While one thread reads, the others go on."""
         snapshot, now = self._snapshot, self._clock()
-        in_lease = now < snapshot.asked + lease
+        in_lease, outages = now < snapshot.asked + lease, self._outages
         if in_lease and now < snapshot.refresh_at:
             return snapshot
         if not self._lock.acquire(blocking=not in_lease):
             return snapshot
         try:
+            if not in_lease and self._outages != outages:
+                raise UnavailableError(self._outage)
             return self._renewed(lease)
         finally:
             self._lock.release()
@@ -113,6 +119,10 @@ class StateLease:
     def _ask(self) -> Snapshot:
         self._begun += 1
         asked = self._clock()  # before the request: the answer may be as old as the question
-        state = self._read()
+        try:
+            state = self._read()
+        except UnavailableError as error:
+            self._outages, self._outage = self._outages + 1, str(error)
+            raise
         self._on_news(state)
         return Snapshot(state, asked, asked + REFRESH_AT * self._leases.sealing)

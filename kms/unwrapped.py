@@ -40,6 +40,8 @@ class UnwrappedKeys:
         """A child opens its keys itself."""
         self._held: dict[bytes, Held] = {}
         self._records: dict[bytes, KeyRecord] = {}
+        self._outages = 0  # so far
+        self._outage = ""  # what the last one said
         self._lock = threading.Lock()
 
     def peek(self, key_id: bytes) -> Held | None:
@@ -63,6 +65,7 @@ class UnwrappedKeys:
         if held is not None and now < held.soft:
             return held
         in_lease = held is not None and now < held.hard
+        outages = self._outages
         if not self._lock.acquire(blocking=not in_lease):
             assert held is not None  # noqa: S101  # in_lease says so
             return held
@@ -70,7 +73,11 @@ class UnwrappedKeys:
             held = self._held.get(record.key_id)
             if held is not None and self._clock() < held.soft:
                 return held
-            return self._refresh(record, held)
+            if outages != self._outages:  # found while we waited: not every thread waits for a timeout of its own
+                self._live_on([record])
+            else:
+                self._refresh(record)
+            return self._fresh(record)
         finally:
             self._lock.release()
 
@@ -81,7 +88,7 @@ class UnwrappedKeys:
             if due:
                 self._unwrap(due)
 
-    def _refresh(self, record: KeyRecord, held: Held | None) -> Held:
+    def _refresh(self, record: KeyRecord) -> None:
         others = [
             other for other in self._records.values() if other.key_id in self._held and self._is_due(other.key_id)
         ]
@@ -95,19 +102,30 @@ class UnwrappedKeys:
                 if len(batch) == 1:
                     raise
                 self._unwrap([record])  # whichever of the others failed, it will say so when it is asked for
-        except UnavailableError:
-            now = self._clock()
-            if held is None or now >= held.hard:
-                self._held.pop(record.key_id, None)
-                raise
-            self._held[record.key_id] = replace(held, soft=min(held.hard, now + RETRY_SECONDS))
+        except UnavailableError as error:
+            self._outages, self._outage = self._outages + 1, str(error)
+            self._live_on(batch)
         except KmsError:
             self._held.pop(record.key_id, None)
             raise
-        fresh = self._held.get(record.key_id)
-        if fresh is None:  # destroyed while we asked
+
+    def _live_on(self, records: Sequence[KeyRecord]) -> None:
+        """The service is unavailable. Raises: UnavailableError if the first of the records is not held any more."""
+        now = self._clock()
+        for record in records:
+            held = self._held.get(record.key_id)
+            if held is not None and now < held.hard:
+                self._held[record.key_id] = replace(held, soft=min(held.hard, now + RETRY_SECONDS))
+            else:
+                self._held.pop(record.key_id, None)
+        if records[0].key_id not in self._held:
+            raise UnavailableError(self._outage)
+
+    def _fresh(self, record: KeyRecord) -> Held:
+        held = self._held.get(record.key_id)
+        if held is None:  # destroyed while we asked
             raise KeyDestroyedError(self._keyring, record.key_id)
-        return fresh
+        return held
 
     def _is_due(self, key_id: bytes) -> bool:
         held = self._held.get(key_id)

@@ -2,8 +2,11 @@
 
 import gc
 import os
+import weakref
 
-from kms.fork import _forgetful, forget_in_child
+import pytest
+
+from kms.fork import _forget_all, forget_in_child
 
 
 class Thing:
@@ -28,10 +31,25 @@ def test_the_child_forgets_and_the_parent_does_not() -> None:
     assert not thing.forgot
 
 
+class BrokenThing(Thing):
+    def forget_after_fork(self) -> None:
+        raise ZeroDivisionError
+
+
+def test_one_that_fails_does_not_keep_the_others_from_forgetting() -> None:
+    things = [Thing(), BrokenThing(), Thing()]
+    for thing in things:
+        forget_in_child(thing)
+    with pytest.raises(ZeroDivisionError):
+        _forget_all()
+    assert things[0].forgot
+    assert things[2].forgot
+
+
 def test_what_is_gone_is_not_kept_alive() -> None:
     thing = Thing()
     forget_in_child(thing)
-    before = len(_forgetful)
+    gone = weakref.ref(thing)
     del thing
     gc.collect()
-    assert len(_forgetful) == before - 1
+    assert gone() is None

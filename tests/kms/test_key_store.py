@@ -216,6 +216,7 @@ def test_a_forked_child_makes_connections_of_its_own(store: KeyStore) -> None:
     before = store.engine.pool
     store.forget_after_fork()
     assert store.engine.pool is not before
+    assert store._parents is before, "SQLite must not even close them in a child"
 
 
 def create_schema_in_a_race(wait: Callable[[], object], url: str) -> str:

@@ -140,6 +140,40 @@ def test_many_threads_wait_for_one_reading(lease: StateLease, source: Source) ->
     assert set(names) <= {"2", "3"}
 
 
+def test_threads_that_wait_share_an_outage(lease: StateLease, source: Source, clock: ManualClock) -> None:
+    clock.advance(3600)
+    gate = threading.Event()
+    source.fail = UnavailableError("down")
+    tries: list[int] = []
+
+    def slowly() -> None:
+        tries.append(1)
+        gate.wait(10)
+
+    source.before = slowly
+    failures: list[str] = []
+
+    def ask(call: Callable[[], object]) -> None:
+        try:
+            call()
+        except KmsError as error:
+            failures.append(str(error))
+
+    calls = [lease.for_sealing, lease.for_opening, lease.reload] * 3
+    threads = [threading.Thread(target=ask, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    gate.set()
+    for thread in threads:
+        thread.join()
+    assert len(failures) == 9
+    assert all("down" in failure for failure in failures)
+    assert len(tries) == 1
+    source.fail = None
+    assert lease.for_sealing()[0].name == "2"
+
+
 def test_while_one_thread_reads_the_others_seal_on(lease: StateLease, source: Source, clock: ManualClock) -> None:
     clock.advance(150)
     reading, gate = threading.Event(), threading.Event()

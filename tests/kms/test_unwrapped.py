@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -218,6 +219,43 @@ def test_threads_that_meet_a_new_key_make_one_call(
     for thread in threads:
         thread.join()
     assert provider.batches == [1]
+
+
+def test_threads_that_wait_share_an_outage(
+    keys: UnwrappedKeys, kept: list[KeyRecord], provider: ScriptedProvider
+) -> None:
+    gate = threading.Event()
+    provider.before, provider.fail = lambda: gate.wait(10) and None, DOWN
+    failures: list[KmsError] = []
+
+    def ask() -> None:
+        try:
+            keys.get(kept[0])
+        except UnavailableError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)  # one asks and is held at the gate, seven have come to the lock
+    gate.set()
+    for thread in threads:
+        thread.join()
+    assert [str(error) for error in failures] == ["down"] * 8
+    assert provider.batches == [1]
+    provider.fail = None
+    assert keys.get(kept[0]).key.key_id == kept[0].key_id
+
+
+def test_an_outage_is_met_once_for_all_keys_that_are_due(
+    keys: UnwrappedKeys, kept: list[KeyRecord], provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    keys.open_all(kept)
+    clock.advance(300)
+    provider.fail = DOWN
+    for record in kept:
+        assert keys.get(record).soft == clock() + 5
+    assert provider.batches == [3, 3]
 
 
 def test_a_forked_child_holds_nothing_and_is_not_stuck(keys: UnwrappedKeys, kept: list[KeyRecord]) -> None:
