@@ -110,7 +110,8 @@ def _check_name(what: str, name: object, dots: int = 0) -> None:
     """Names are framed into keys and joined by dots in messages, so they are text with no dot of their own."""
     if not isinstance(name, str) or not all(name.split(".")) or name.count(".") > dots:
         raise DefinitionError(f"a {what} needs a non-empty name without dots, not {name!r}: give it a context name")
-    if len(name) > MAX_NAME * (dots + 1):
-        raise DefinitionError(f"a {what} name has at most {MAX_NAME * (dots + 1)} characters")
+    longest = MAX_NAME * (dots + 1) - dots
+    if len(name) > longest:
+        raise DefinitionError(f"a {what} name has at most {longest} characters")
     if any("\ud800" <= sign <= "\udfff" for sign in name):
         raise DefinitionError(f"the {what} name {name!a} has a lone surrogate")

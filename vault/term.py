@@ -60,6 +60,8 @@ def term_prefix(generation: int, key_id: bytes) -> bytes:
 
 def leftmost(digest: bytes, bits: int) -> bytes:
     """The first bits of digest, in the fewest bytes, what is left over being zero."""
+    if bits == RFC_2104_SHA_256_BITS:
+        return digest
     whole, rest = divmod(bits, 8)
     if not rest:
         return digest[:whole]
