@@ -8,35 +8,47 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from kms.errors import UnavailableError
+from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
 
 __all__ = ["open_key_database", "prepare", "reading", "writing"]
 
 CONNECT_SECONDS: Final = 5
 STATEMENT_SECONDS: Final = 10
 SQLITE_BUSY_SECONDS: Final = 10
+POSTGRESQL: Final[dict[str, Any]] = {
+    "pool_pre_ping": True,
+    "pool_timeout": STATEMENT_SECONDS,
+    "connect_args": {
+        "connect_timeout": CONNECT_SECONDS,
+        "tcp_user_timeout": STATEMENT_SECONDS * 1000,
+        "options": f"-c statement_timeout={STATEMENT_SECONDS * 1000} -c lock_timeout={STATEMENT_SECONDS * 1000}",
+        "target_session_attrs": "read-write",  # a replica's news are old
+    },
+}
 # A transaction that only reads says so, and does not wait for SQLite's one writer.
 READ_ONLY: Final = "noisevault_read_only"
 
 
 def open_key_database(url: str) -> Engine:
-    """An engine for keys and counters: on SQLite a file of their own, on a server connections of their own."""
-    backend = make_url(url).get_backend_name()
-    options: dict[str, Any] = {}
-    if backend == "postgresql":
-        limits = f"-c statement_timeout={STATEMENT_SECONDS * 1000} -c lock_timeout={STATEMENT_SECONDS * 1000}"
-        options["connect_args"] = {
-            "connect_timeout": CONNECT_SECONDS,
-            "tcp_user_timeout": STATEMENT_SECONDS * 1000,
-            "options": limits,
-            "target_session_attrs": "read-write",  # a replica's news are old
-        }
-    if backend != "sqlite":
-        options |= {"pool_pre_ping": True, "pool_timeout": STATEMENT_SECONDS}
-    engine = create_engine(url, hide_parameters=True, **options)
+    """An engine for keys and counters: on SQLite a file of their own, on PostgreSQL connections of their own.
+
+    Raises: MisconfiguredError for anything else, MissingExtraError if the driver is not installed.
+    """
+    try:
+        driver = make_url(url).drivername
+        options = {"sqlite": {}, "sqlite+pysqlite": {}, "postgresql": POSTGRESQL, "postgresql+psycopg": POSTGRESQL}[
+            driver
+        ]
+        engine = create_engine(url, hide_parameters=True, **options)
+    except (ArgumentError, KeyError):
+        raise MisconfiguredError(
+            "keys are kept in sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE: write one of them"
+        ) from None
+    except ModuleNotFoundError as missing:
+        raise MissingExtraError(f"{missing.name} is not installed: pip install 'noisevault[postgres]'") from None
     prepare(engine)
     return engine
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kms import derive
 from kms.derive import compound_index_key, field_key, index_key, ledger_key, shared_index_key
 from kms.secret import SecretKey
 
@@ -80,7 +79,3 @@ def test_the_same_names_make_other_keys_for_other_uses() -> None:
 def test_a_lone_surrogate_is_no_name() -> None:
     with pytest.raises(UnicodeEncodeError):
         field_key(SecretKey(bytes(32)), bytes(16), "t", "\ud800")
-
-
-def test_the_module_says_what_it_exports() -> None:
-    assert set(derive.__all__) >= {"field_key", "index_key", "ledger_key"}

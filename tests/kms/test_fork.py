@@ -24,6 +24,7 @@ def exit_code_of_child(check: object) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_the_child_forgets_and_the_parent_does_not() -> None:
     thing = Thing()
     forget_in_child(thing)

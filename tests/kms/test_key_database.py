@@ -1,12 +1,13 @@
 """The engine of keys and counters: durable, bounded in time, one writer at a time."""
 
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
 
-from kms.errors import UnavailableError
+from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
 from kms.key_database import open_key_database, prepare, reading, writing
 
 
@@ -77,6 +78,19 @@ def test_a_database_that_does_not_answer_is_unavailable_and_no_password_is_told(
         pass
     assert "hunter2" not in str(raised.value)
     assert raised.value.__suppress_context__
+
+
+@pytest.mark.parametrize("url", ["", "keys.db", "mysql+pymysql://u:hunter2@h/d", "postgresql+asyncpg://u:hunter2@h/d"])
+def test_a_database_that_cannot_keep_keys_is_refused_with_those_that_can(url: str) -> None:
+    with pytest.raises(MisconfiguredError, match="sqlite:///PATH or postgresql") as raised:
+        open_key_database(url)
+    assert "hunter2" not in str(raised.value)
+
+
+def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'noisevault\[postgres\]'"):
+        open_key_database("postgresql+psycopg://u@h/d")
 
 
 @pytest.mark.postgres

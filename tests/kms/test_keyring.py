@@ -348,6 +348,7 @@ def in_a_child(work: Callable[[], bool]) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_opens_its_keys_itself(any_store: KeyStore, provider: ScriptedProvider) -> None:
     keyring = Keyring.create(any_store, provider, "main")
     key = keyring.sealing(DATA).key

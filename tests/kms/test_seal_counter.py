@@ -170,6 +170,7 @@ def test_threads_share_the_blocks(store: KeyStore) -> None:
     assert counted - counter._blocks[PLACE].left == 8000
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_does_not_use_its_parents_block(store: KeyStore) -> None:
     counter = with_key(store)
     counter.reserve(KEY_ID, LABEL, 1)

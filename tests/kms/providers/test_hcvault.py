@@ -267,6 +267,7 @@ def test_a_policy_that_is_taken_away_ends_the_key_after_the_soft_lease(
         service.opening(Purpose.DATA, key_id)
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_has_a_connection_of_its_own(transit: Transit) -> None:
     provider = transit.provider()
     wrapped = provider.wrap(KEY, b"p")
