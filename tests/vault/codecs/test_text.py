@@ -1,4 +1,4 @@
-from enum import Enum
+from enum import StrEnum
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ class Loud(str):
         return b"LOUD"
 
 
-class Colour(str, Enum):
+class Colour(StrEnum):
     RED = "red"
 
 
