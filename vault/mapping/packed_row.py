@@ -8,7 +8,7 @@ SQLite:     hex(value).hex(bound)...   with an integer as its decimal digits
 # ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
 
 from collections.abc import Callable
-from struct import unpack_from
+from struct import Struct
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +22,8 @@ from vault.definition import FieldDefinition
 from vault.errors import SealedColumnError
 
 __all__ = ["PackedRow", "unpacker"]
+
+_LENGTH = Struct(">i").unpack_from
 
 
 class PackedRow(ColumnElement[Any]):
@@ -67,36 +69,28 @@ def _inner(kw: dict[str, Any]) -> dict[str, Any]:
 
 def unpacker(definition: FieldDefinition, dialect: Dialect) -> Callable[[Any], tuple[bytes | None, dict[str, object]]]:
     """A function from the result column to the sealed value and the row that it is bound to."""
-    names = [bound.name for bound in definition.bound]
-    if dialect.name == "postgresql":
-        readers = [_READ_BINARY[bound.codec_id] for bound in definition.bound]
+    of_record = dialect.name == "postgresql"
+    readers = [(bound.name, (_READ_BINARY if of_record else _READ_TEXT)[bound.codec_id]) for bound in definition.bound]
 
-        def from_record(data: Any) -> tuple[bytes | None, dict[str, object]]:
-            sealed, *bound = _fields(bytes(data))
-            return sealed, {
-                name: None if part is None else read(part)
-                for name, read, part in zip(names, readers, bound, strict=True)
-            }
-
-        return from_record
-    readers = [_READ_TEXT[bound.codec_id] for bound in definition.bound]
+    def from_record(data: Any) -> tuple[bytes | None, dict[str, object]]:
+        record = data if type(data) is bytes else bytes(data)
+        (length,) = _LENGTH(record, 8)
+        at = 12 + max(length, 0)
+        sealed = None if length < 0 else record[12:at]
+        row: dict[str, object] = {}
+        for name, read in readers:
+            (length,) = _LENGTH(record, at + 4)
+            start = at + 8
+            at = start + max(length, 0)
+            row[name] = None if length < 0 else read(record[start:at])
+        return sealed, row
 
     def from_hexadecimal(data: Any) -> tuple[bytes | None, dict[str, object]]:
-        sealed, *bound = [bytes.fromhex(part) for part in data.split(".")]
-        return sealed or None, {name: read(part) for name, read, part in zip(names, readers, bound, strict=True)}
+        sealed, *bound = data.split(".")
+        row = {name: read(bytes.fromhex(part)) for (name, read), part in zip(readers, bound, strict=True)}
+        return bytes.fromhex(sealed) or None, row
 
-    return from_hexadecimal
-
-
-def _fields(record: bytes) -> list[bytes | None]:
-    (count,) = unpack_from(">i", record)
-    at, fields = 4, []
-    for _ in range(count):
-        (length,) = unpack_from(">i", record, at + 4)
-        at += 8
-        fields.append(None if length < 0 else record[at : at + length])
-        at += max(length, 0)
-    return fields
+    return from_record if of_record else from_hexadecimal
 
 
 def _signed(data: bytes) -> int:

@@ -123,18 +123,22 @@ class Sealed(TypeDecorator[T]):
         if owner is None:
             return _refuse_reading
         if self.bind:
-            unpack = unpacker(owner.definition, dialect)
-
-            def open_packed(value: Any) -> Any:
-                if value is None:
-                    return None
-                sealed, row = unpack(value)
-                return None if sealed is None else field_for(dialect, owner).open(sealed, row)
-
-            return open_packed
+            return self._open_packed(owner, dialect)
         if attached_to(dialect) is not None:
             return field_for(dialect, owner).open
         return lambda value: None if value is None else field_for(dialect, owner).open(value)
+
+    def _open_packed(self, owner: SealedColumn, dialect: Dialect) -> Callable[[Any], Any]:
+        unpack = unpacker(owner.definition, dialect)
+        opens = field_for(dialect, owner).open if attached_to(dialect) is not None else None
+
+        def open_packed(value: Any) -> Any:
+            if value is None:
+                return None
+            sealed, row = unpack(value)
+            return None if sealed is None else (opens or field_for(dialect, owner).open)(sealed, row)
+
+        return open_packed
 
     def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
         return lambda _value: NOT_WRITTEN

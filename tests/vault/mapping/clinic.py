@@ -57,6 +57,24 @@ class Income(Base):
     ours: Mapped[int | None] = mapped_column(Sealed(BigInteger, bind=("id", "person")))
 
 
+class Staff(Employee):
+    """A joined subclass, bound to the key that its parent's row was given."""
+
+    __tablename__ = "staff"
+    id: Mapped[int] = mapped_column(ForeignKey("employee.id"), primary_key=True)
+    badge: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(), bind="id"))
+
+
+class Letter(Base):
+    """Bound to a row of another table, which is often made in the same flush."""
+
+    __tablename__ = "letter"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    person_id: Mapped[int | None] = mapped_column(ForeignKey("person.id"))
+    body: Mapped[str | None] = mapped_column(Sealed(Text, bind="person_id"))
+    person: Mapped[Person | None] = relationship()
+
+
 class Account(Base):
     """Row-bound by a number and bytes; defaults are sealed too."""
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection, Engine, select, update
 from sqlalchemy.orm import Session
 
-from tests.vault.mapping.clinic import Account, Income
+from tests.vault.mapping.clinic import Account, Income, Letter, Person, Staff
 from vault.errors import SealedColumnError
 from vault.mapping import flush_rows
 from vault.mapping.flush_rows import known_row
@@ -71,3 +71,36 @@ def test_a_changed_bound_column_is_refused_in_words(income: Any) -> None:
     row.person, row.amount = "q", 73912.5
     with pytest.raises(SealedColumnError, match=r"income\.person changed.*insert a new row"):
         session.flush()
+
+
+def test_a_key_of_a_related_object_made_in_the_same_flush_binds(session: Session) -> None:
+    session.add_all([Letter(body="plain§1", person=Person(name="n")), Letter(body="plain§2", person=Person(name="m"))])
+    session.commit()
+    letters = session.scalars(select(Letter).order_by(Letter.id)).all()
+    assert [letter.body for letter in letters] == ["plain§1", "plain§2"]
+    letters[0].body = "plain§3"
+    session.commit()
+    assert session.scalars(select(Letter.body).where(Letter.id == letters[0].id)).one() == "plain§3"
+    letters[0].person = letters[1].person
+    with pytest.raises(SealedColumnError, match=r"letter\.person_id cannot change"):
+        session.commit()
+
+
+def test_a_joined_subclass_is_sealed_in_both_its_tables(session: Session) -> None:
+    session.add_all([Staff(ssn="plain§a", plan="plain§p", badge="plain§b"), Staff(plan="plain§q", badge="plain§c")])
+    session.commit()
+    one = session.scalars(select(Staff).where(Staff.badge == "plain§b", Staff.ssn == "plain§a")).one()
+    assert (one.plan, one.badge) == ("plain§p", "plain§b")
+    one.badge, one.plan = "plain§d", "plain§e"
+    session.commit()
+    session.expire_all()
+    assert (one.plan, one.badge) == ("plain§e", "plain§d")
+    assert session.scalars(select(Staff.plan).where(Staff.badge == "plain§d")).all() == ["plain§e"]
+
+
+def test_merging_an_object_seals_it(session: Session) -> None:
+    session.merge(Person(id=1, ssn="plain§a"))
+    session.commit()
+    session.merge(Person(id=1, ssn="plain§b"))
+    session.commit()
+    assert session.scalars(select(Person.id).where(Person.ssn == "plain§b")).all() == [1]
