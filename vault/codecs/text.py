@@ -13,10 +13,12 @@ __all__ = ["STR"]
 
 def encode(value: object) -> bytes:
     """Raises: InvalidValueError for anything but str, and for a lone surrogate."""
-    if not isinstance(value, str):
-        raise InvalidValueError(f"str/1 holds str, not {type(value).__name__}")
     try:
-        return value.encode() if type(value) is str else str.encode(value)
+        if type(value) is str:
+            return value.encode()
+        if not isinstance(value, str):
+            raise InvalidValueError(f"str/1 holds str, not {type(value).__name__}")
+        return str.encode(value)
     except UnicodeEncodeError:
         pass  # that error carries the text: ours is raised outside of it, so that nothing is chained
     raise InvalidValueError("the text has a lone surrogate, which no UTF-8 can hold: repair the text where it is read")
