@@ -60,10 +60,11 @@ def _seal(
         _refuse_lambda(statement)
     if not isinstance(statement, ValuesBase):
         return statement, many, one
-    plan = plan_of(statement.table)
+    # A bulk write of the ORM names the entity's own table, and notes which of its tables this one is for.
+    notes = statement._annotations
+    plan = plan_of(notes.get("_emit_insert_table", notes.get("_emit_update_table", statement.table)))
     if plan is None:
-        if not isinstance(statement.table, Table):
-            _refuse_indirect(statement)
+        _refuse_indirect(statement)
         return statement, many, one
     changed, rows = seal_statement(connection, statement, many or ([one] if one else ()), plan)
     return (changed, (), rows[0]) if len(rows) == 1 else (changed, rows, {})
@@ -97,6 +98,12 @@ def _refuse_lambda(statement: LambdaElement) -> None:
 
 
 def _refuse_indirect(statement: ValuesBase) -> None:
+    """What is not a table with sealed columns must not be a way to one."""
+    for key in statement._values or ():
+        if isinstance(key, Column) and plan_of(key.table) is not None:
+            raise SealedColumnError(f"{key.table.name} has sealed columns: update it alone, not beside another table")
+    if isinstance(statement.table, Table):
+        return
     for table in find_tables(statement.table, include_aliases=False, include_joins=True):
         plan = plan_of(table)
         if plan is not None:

@@ -33,6 +33,7 @@ def seal_statement(
     Raises: SealedColumnError, InvalidValueError, KmsError; nothing has been sent then.
     """
     writing = _Writing(connection, statement, plan)
+    writing.refuse_terms(rows)
     if isinstance(statement, Insert):
         writing.refuse_select()
     else:
@@ -63,6 +64,13 @@ class _Writing:
                 )
             if name is not None:
                 self.values[name] = value
+
+    def refuse_terms(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Terms follow from the values; set apart, they would find other rows."""
+        given = {given_key(key, self.plan) for group in self.changed._multi_values for row in group for key in row}
+        given |= self.values.keys() | (rows[0].keys() if rows else set())
+        for name in given & self.plan.terms:
+            raise SealedColumnError(f"{self.plan.table.name}.{name} is filled from its sealed column: set that column")
 
     def refuse_select(self) -> None:
         """INSERT FROM SELECT copies rows that are sealed as another field or row, or not at all."""

@@ -67,6 +67,8 @@ def _set_clause(given: Any, plan: TablePlan, targeted: set[str | None], sealed_p
             raise SealedColumnError(
                 f"{plan.table.name}.{name} cannot change in an upsert, sealed values are bound to it"
             )
+        if name in plan.terms:
+            raise SealedColumnError(f"{plan.table.name}.{name} is filled from its sealed column: set that column")
         sealed = plan.sealed.get(name or "")
         if sealed is None:
             made[key] = value

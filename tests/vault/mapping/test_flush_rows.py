@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, insert, select, update
 from sqlalchemy.orm import Session
 
 from tests.vault.mapping.clinic import Account, Income, Letter, Person, Staff
@@ -104,3 +104,13 @@ def test_merging_an_object_seals_it(session: Session) -> None:
     session.merge(Person(id=1, ssn="plain§b"))
     session.commit()
     assert session.scalars(select(Person.id).where(Person.ssn == "plain§b")).all() == [1]
+
+
+def test_a_joined_subclass_is_sealed_in_bulk(session: Session) -> None:
+    rows = [{"id": n, "ssn": f"plain§{n}", "plan": "plain§p", "badge": f"plain§b{n}"} for n in (1, 2)]
+    session.execute(insert(Staff), rows)
+    session.execute(update(Staff), [{"id": 1, "ssn": "plain§x", "badge": "plain§y"}])
+    session.commit()
+    found = session.scalars(select(Staff).where(Staff.ssn == "plain§x", Staff.badge == "plain§y")).one()
+    assert (found.id, found.plan) == (1, "plain§p")
+    assert session.scalars(select(Staff.badge).where(Staff.ssn == "plain§2")).all() == ["plain§b2"]

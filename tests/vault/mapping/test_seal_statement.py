@@ -5,17 +5,36 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, bindparam, func, insert, literal, null, select, text, update
+from sqlalchemy import (
+    Column,
+    Engine,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    bindparam,
+    func,
+    insert,
+    lambda_stmt,
+    literal,
+    null,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from tests.vault.mapping.clinic import Account, Employee, Income, Person
 from tests.vault.mapping.driver_spy import DriverSpy
 from vault.envelope import looks_sealed
 from vault.errors import InvalidValueError, SealedColumnError
-from vault.mapping import definition_of
+from vault.mapping import Sealed, definition_of
 from vault.opened import OpenedVault
+from vault.term import BlindIndex
 
 P = Person.__table__
+PLAIN = Table("noted", MetaData(), Column("id", Integer, primary_key=True))
 Write = Callable[[Session], Any]
 
 INSERTS: dict[str, Write] = {
@@ -184,6 +203,13 @@ REFUSED: dict[str, Write] = {
         text("INSERT INTO person (id, ssn) VALUES (1, :x)").bindparams(bindparam("x", "plain§x", type_=P.c.ssn.type))
     ),
     "term without value": lambda s: s.execute(insert(P).values(id=1, ssn_bidx_a="plain§x")),
+    "term of another value": lambda s: s.execute(update(P), {"ssn": "plain§x", "ssn_bidx_a": b"t" * 37}),
+    "terms in multi values": lambda s: s.execute(insert(P).values([{"id": 1, "ssn_bidx_a": b"t" * 37}])),
+    "lambda": lambda s: s.execute(lambda_stmt(lambda: insert(P).values(id=1, ssn="plain§x"))),
+    "lambda that clears": lambda s: s.execute(lambda_stmt(lambda: update(P).values(ssn=None))),
+    "another table's column": lambda s: s.execute(update(P).values({Employee.__table__.c.scheme: None})),
+    "through a table without sealed columns": lambda s: s.execute(update(PLAIN).values({P.c.ssn: None})),
+    "into an alias": lambda s: s.execute(insert(P.alias()).values(ssn=None)),
 }
 
 
@@ -408,3 +434,20 @@ def test_other_columns_change_without_sealing(quick: Engine) -> None:
         session.execute(update(Person).values(name="o"))
         session.commit()
         assert session.execute(text("SELECT ssn FROM person")).scalar_one() == before
+
+
+def test_a_column_key_that_is_not_its_name_is_followed(quick: Engine) -> None:
+    table = Table(
+        "keyed",
+        MetaData(),
+        Column("id", Integer, primary_key=True),
+        Column("k name", String(9), key="k"),
+        Column("sealed name", Sealed(Text, index=BlindIndex(), bind="k"), key="s"),
+    )
+    table.metadata.create_all(quick)
+    with quick.begin() as connection:
+        connection.execute(insert(table), [{"k": "p", "s": "plain§a"}, {"k": "q", "s": "plain§b"}])
+        connection.execute(insert(table).values(k="r", s="plain§c"))
+        connection.execute(update(table).where(table.c.k == "q").values(s="plain§d"))
+        assert connection.scalars(select(table.c.s).order_by(table.c.id)).all() == ["plain§a", "plain§d", "plain§c"]
+        assert connection.scalars(select(table.c.k).where(table.c.s == "plain§d")).all() == ["q"]

@@ -26,6 +26,14 @@ def test_an_annotated_table_has_the_plan_of_its_table() -> None:
     assert plan_of(annotated) is plan_of(Person.__table__)
 
 
+def test_a_plan_made_of_an_annotated_table_is_the_tables() -> None:
+    table = Table("fresh", MetaData(), Column("x", Sealed(Text)))
+    plan = plan_of(table._annotate({"note": 1}))
+    assert plan is not None
+    assert plan.table is table
+    assert plan_of(table) is plan
+
+
 def test_other_things_have_none() -> None:
     plain = Table("plain", MetaData(), Column("x", Integer))
     assert plan_of(plain) is None

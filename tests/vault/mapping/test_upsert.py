@@ -109,6 +109,10 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         "cannot change",
     ),
     "target without unique": (lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.ssn], name="n"), "unique=True"),
+    "terms": (
+        lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn_bidx_a=i(P).excluded.ssn_bidx_a),
+        "set that column",
+    ),
     "expression": (
         lambda i: _upsert(i(P).values(id=1, ssn="plain§x"), [P.c.id], ssn=func.lower(i(P).excluded.ssn)),
         "SQL expression",
