@@ -120,7 +120,7 @@ class SealedComparator(TypeEngine.Comparator[Any]):
         return _as_entity(term, self.expr), owner.asked_type(none_matches_nothing)
 
     def _refusal(self, op: OperatorType) -> str:
-        word = _WORDS.get(op) or str(getattr(op, "__name__", op)).removesuffix("_op").upper()
+        word = _WORDS.get(op) or getattr(op, "opstring", op.__name__).removesuffix("_op").strip("_").upper()
         if word == "ORDER BY":
             return f"{self._label} is sealed and has no order: sort in Python after reading, or by a plain column"
         if word == "DISTINCT":

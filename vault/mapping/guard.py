@@ -36,7 +36,14 @@ __all__ = ["touches_sealed"]
 
 _UNION_ALL = "UNION ALL"
 _ON_CONFLICT = ("on_conflict_do_update", "on_conflict_do_nothing")
-_HIDDEN_FROM_WALK = ("_raw_columns", "_from_obj", "_correlate", "_correlate_except", "_memoized_select_entities")
+_HIDDEN_FROM_WALK = (
+    "_raw_columns",
+    "_from_obj",
+    "_correlate",
+    "_correlate_except",
+    "_memoized_select_entities",
+    "_for_update_arg",
+)
 _VISITED_APART = (
     "_returning",
     "_supplemental_returning",

@@ -10,6 +10,8 @@ from sqlalchemy import (
     Engine,
     String,
     Text,
+    any_,
+    bindparam,
     case,
     cast,
     column,
@@ -29,8 +31,10 @@ from sqlalchemy import (
     union,
     union_all,
     update,
+    values,
 )
 from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session, aliased, joinedload, with_loader_criteria
 
 from tests.vault.mapping.clinic import Employee, Income, Person, Visit
@@ -111,6 +115,23 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         IN_PYTHON,
     ),
+    "typed literal": (lambda: select(literal("plain§", P.c.ssn.type)), "on the column itself"),
+    "typed parameter": (
+        lambda: select(P.c.id).where(P.c.name == bindparam("x", "plain§", type_=P.c.ssn.type)),
+        "on the column itself",
+    ),
+    "any_": (lambda: select(P.c.id).where(P.c.ssn == any_(["plain§"])), "left of =="),
+    "rows of values": (
+        lambda: (lambda v: select(P.c.id).join(v, P.c.ssn == v.c.x))(
+            values(column("x", Text), name="v").data([("plain§",)])
+        ),
+        "left of ==",
+    ),
+    "nullif": (lambda: select(func.nullif(P.c.ssn, "plain§")), IN_PYTHON),
+    "case result": (lambda: select(case((P.c.id == 1, "plain§"), else_=P.c.ssn)), IN_PYTHON),
+    "concatenation": (lambda: select(literal("plain§") + P.c.ssn), "left of =="),
+    "two tuples": (lambda: select(P.c.id).where(tuple_(P.c.ssn, P.c.id) == tuple_("plain§", 1)), "one by one"),
+    "truth": (lambda: select(P.c.id).where(P.c.ssn), IN_PYTHON),
     "update where": (lambda: update(Person).where(func.lower(Person.ssn) == "plain§").values(name="n"), IN_PYTHON),
     "delete where": (lambda: delete(Person).where(func.lower(Person.ssn) == "plain§"), IN_PYTHON),
     "returning lower": (lambda: insert(Person).values(id=1, ssn="plain§").returning(func.lower(Person.ssn)), IN_PYTHON),
@@ -159,3 +180,16 @@ def test_a_statement_without_sealed_columns_does_not_touch_them() -> None:
     assert not touches_sealed(select(column("x", Text)))
     assert touches_sealed(select(P.c.ssn))
     assert touches_sealed(select(P.c.id).where(P.c.ssn == "plain§a"))
+
+
+def test_locking_rows_by_a_sealed_column_is_only_locking_them() -> None:
+    assert not touches_sealed(select(P.c.id).with_for_update(of=P.c.ssn))
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_value_that_is_to_stand_in_the_sql_text_does_not(session: Session, spy: DriverSpy, many: bool) -> None:
+    asked = bindparam("x", ["plain§"] if many else "plain§", expanding=many, literal_execute=True)
+    with pytest.raises(DBAPIError, match="syntax error") as failure:
+        session.execute(select(P.c.id).where(P.c.ssn.in_(asked) if many else P.c.ssn == asked))
+    assert "§" not in str(failure.value)
+    assert not spy.saw_plaintext()
