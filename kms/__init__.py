@@ -1,6 +1,6 @@
 """Key management: data keys wrapped by a key-encryption key, kept in SQL, opened for a while, and rotated."""
 
-from kms.data_key import DataKey, SealingKey
+from kms.data_key import DataKey, LeasedKey
 from kms.derive import compound_index_key, field_key, index_key, ledger_key, shared_index_key
 from kms.errors import (
     AccessDeniedError,
@@ -53,6 +53,7 @@ __all__ = [
     "KmsError",
     "LeaseExpiredError",
     "LeaseSettings",
+    "LeasedKey",
     "LoginExpiredError",
     "MisconfiguredError",
     "MissingExtraError",
@@ -60,7 +61,6 @@ __all__ = [
     "Purpose",
     "SchemaVersionError",
     "SealLimitError",
-    "SealingKey",
     "SecretKey",
     "SecretText",
     "UnavailableError",

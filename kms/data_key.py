@@ -1,12 +1,14 @@
-"""Data key: an unwrapped key of a keyring, with the id that stored values name it by."""
+"""Data key: an unwrapped key of a keyring, with the id that stored values name it by, and its lease."""
 
 from dataclasses import dataclass
-from typing import NoReturn, SupportsIndex
+from typing import Final, NoReturn, SupportsIndex
 
 from kms.key_record import Purpose
 from kms.secret import SecretKey
 
-__all__ = ["DataKey", "SealingKey"]
+__all__ = ["DataKey", "LeasedKey"]
+
+ENDED: Final = float("-inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,16 @@ class DataKey:
         raise TypeError("a DataKey is never pickled or copied: open the keyring in the other process")
 
 
-@dataclass(frozen=True, slots=True)
-class SealingKey:
-    """The key to seal with, and the moment of the keyring's clock at which to ask for it again."""
+@dataclass(slots=True, eq=False)
+class LeasedKey:
+    """A key, and the moment of the keyring's clock at which to ask for it again.
+
+    Whoever holds it looks at `until` before each use: the keyring ends a lease early when the key's state changes.
+    """
 
     key: DataKey
     until: float
+
+    def end(self) -> None:
+        """For the keyring only: from now on the holder asks again."""
+        self.until = ENDED

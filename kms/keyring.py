@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Final, NoReturn, SupportsIndex
 
-from kms.data_key import DataKey, SealingKey
+from kms.data_key import DataKey, LeasedKey
 from kms.errors import (
     CannotUnwrapError,
     KeyDestroyedError,
@@ -51,7 +51,7 @@ class Keyring:
         self.clock: Callable[[], float] = clock
         self._store = store
         self._changes = KeyChanges(store, provider, random)
-        self._sealing: dict[Purpose, SealingKey] = {}
+        self._sealing: dict[Purpose, LeasedKey] = {}
         self._unwrapped = UnwrappedKeys(name, provider, leases, clock)
         self._unknown = UnknownIds(clock)
         self._lease = StateLease(lambda: store.load_again(self.id), leases, clock, self._on_news)
@@ -93,7 +93,7 @@ class Keyring:
         """
         return cls(store, provider, name, leases=leases, clock=clock, random=random)
 
-    def sealing(self, purpose: Purpose) -> SealingKey:
+    def sealing(self, purpose: Purpose) -> LeasedKey:
         """The ACTIVE key of a purpose, to be asked for again at .until of this keyring's clock.
 
         While another thread asks for news, .until may have passed already: the key is good for the call at hand.
@@ -106,8 +106,9 @@ class Keyring:
         cache = self._sealing
         state, refresh_at = self._lease.for_sealing()
         unwrapped = self._unwrapped.get(active_key(state, purpose))
-        sealing = SealingKey(unwrapped.key, min(refresh_at, unwrapped.soft))
-        cache[purpose] = sealing  # nobody looks there any more if the state was read again meanwhile
+        sealing = cache[purpose] = LeasedKey(unwrapped.key, min(refresh_at, unwrapped.soft))
+        if cache is not self._sealing:  # the state was read again meanwhile: good for the call at hand only
+            sealing.end()
         return sealing
 
     def opening(self, purpose: Purpose, key_id: bytes) -> DataKey:
@@ -116,10 +117,14 @@ class Keyring:
         An id that is not known waits for one reading of the store, then is unknown for 5 seconds.
         Raises: UnknownKeyIdError, KeyDestroyedError, KmsError.
         """
+        return self.opening_lease(purpose, key_id).key
+
+    def opening_lease(self, purpose: Purpose, key_id: bytes) -> LeasedKey:
+        """As opening, with the moment until which the key may be used without asking again."""
         held = self._unwrapped.peek(key_id)
         if held is not None and held.key.purpose is purpose and self.clock() < held.soft:
-            return held.key
-        return self._unwrapped.get(self._live(purpose, key_id)).key
+            return held.leased
+        return self._unwrapped.get(self._live(purpose, key_id)).leased
 
     def first(self, purpose: Purpose) -> DataKey:
         """The key with the lowest sequence: what must stay the same over rotations is keyed by it."""
@@ -194,7 +199,9 @@ class Keyring:
 
     def _reload(self, enough: Callable[[KeyringState], bool] = lambda _: False) -> KeyringState:
         state = self._lease.reload(enough)
-        self._sealing = {}
+        before, self._sealing = self._sealing, {}
+        for leased in before.values():
+            leased.end()
         return state
 
     def _on_news(self, state: KeyringState) -> None:

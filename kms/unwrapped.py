@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kms.data_key import DataKey
+from kms.data_key import DataKey, LeasedKey
 from kms.errors import KeyDestroyedError, KmsError, UnavailableError
 from kms.key_record import KeyRecord
 from kms.lease import Clock, LeaseSettings
@@ -19,11 +19,18 @@ RETRY_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A key in the clear. soft: when it is unwrapped again. hard: when it is gone, news or not."""
+    """A key in the clear, leased until it is to be unwrapped again. hard: when it is gone, news or not."""
 
-    key: DataKey
-    soft: float
+    leased: LeasedKey
     hard: float
+
+    @property
+    def key(self) -> DataKey:
+        return self.leased.key
+
+    @property
+    def soft(self) -> float:
+        return self.leased.until
 
 
 class UnwrappedKeys:
@@ -53,7 +60,7 @@ class UnwrappedKeys:
         self._records = {record.key_id: record for record in records if record.live}
         for key_id in list(self._held):
             if key_id not in self._records:
-                self._held.pop(key_id, None)
+                self._drop(key_id)
 
     def get(self, record: KeyRecord) -> Held:
         """The record's key, unwrapped again if due. While one thread asks, the others go on with what they have.
@@ -106,7 +113,7 @@ class UnwrappedKeys:
             self._outages, self._outage = self._outages + 1, str(error)
             self._live_on(batch)
         except KmsError:
-            self._held.pop(record.key_id, None)
+            self._drop(record.key_id)
             raise
 
     def _live_on(self, records: Sequence[KeyRecord]) -> None:
@@ -115,9 +122,10 @@ class UnwrappedKeys:
         for record in records:
             held = self._held.get(record.key_id)
             if held is not None and now < held.hard:
-                self._held[record.key_id] = replace(held, soft=min(held.hard, now + RETRY_SECONDS))
+                leased = LeasedKey(held.key, min(held.hard, now + RETRY_SECONDS))
+                self._held[record.key_id] = replace(held, leased=leased)
             else:
-                self._held.pop(record.key_id, None)
+                self._drop(record.key_id)
         if records[0].key_id not in self._held:
             raise UnavailableError(self._outage)
 
@@ -126,6 +134,12 @@ class UnwrappedKeys:
         if held is None:  # destroyed while we asked
             raise KeyDestroyedError(self._keyring, record.key_id)
         return held
+
+    def _drop(self, key_id: bytes) -> None:
+        """Forget a key; whoever holds it learns so at the next use."""
+        held = self._held.pop(key_id, None)
+        if held is not None:
+            held.leased.end()
 
     def _is_due(self, key_id: bytes) -> bool:
         held = self._held.get(key_id)
@@ -140,8 +154,7 @@ class UnwrappedKeys:
             before = self._held.get(record.key_id)
             if before is not None and before.key == key:
                 key = before.key  # the same object: whoever made a cipher of it may keep the cipher
-            self._held[record.key_id] = Held(
-                key, asked + self._leases.unwrapped_soft, asked + self._leases.unwrapped_hard
-            )
+            leased = LeasedKey(key, asked + self._leases.unwrapped_soft)
+            self._held[record.key_id] = Held(leased, asked + self._leases.unwrapped_hard)
             if record.key_id not in self._records:
-                self._held.pop(record.key_id, None)
+                self._drop(record.key_id)

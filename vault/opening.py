@@ -1,13 +1,13 @@
 """Opening: the ciphers that open one field, one for each header met, each only while the keyring holds its key."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from kms.data_key import DataKey
+from kms.data_key import LeasedKey
 from kms.derive import field_key
 from kms.errors import KeyDestroyedError, UnknownKeyIdError
 from kms.fork import forget_in_child
@@ -58,7 +58,7 @@ def stored_bytes(stored: object) -> bytes:
 class Opener:
     """The field key that one header names, and how the definition that it names encodes. context: if row-bound."""
 
-    key: DataKey
+    leased: LeasedKey
     key_id: bytes
     decrypt: Callable[[bytes, bytes, bytes], bytes]
     unbound: bytes
@@ -75,7 +75,7 @@ class Opener:
 class Opening:
     """Turns sealed values of one field into values. Shared by threads."""
 
-    __slots__ = ("__weakref__", "_data_key", "_generations", "_keyring", "_openers", "_place")
+    __slots__ = ("__weakref__", "_clock", "_generations", "_keyring", "_lease", "_place", "openers")
 
     def __init__(
         self, definition: FieldDefinition, generations: Mapping[int, FieldDefinition], keyring: Keyring
@@ -83,14 +83,16 @@ class Opening:
         """generations: the definitions, beside this one, that the field's data may have been written by."""
         self._generations = {**generations, definition.generation: definition}
         self._keyring = keyring
-        self._data_key = keyring.opening
+        self._lease = keyring.opening_lease
+        self._clock = keyring.clock
         self._place = (definition.table, definition.column)
-        self.forget_after_fork()
+        self.openers: dict[bytes, Opener] = {}
+        """By header; Field.open looks here first. Never another object, so that it may be held."""
         forget_in_child(self)
 
     def forget_after_fork(self) -> None:
         """A child opens its keyring itself."""
-        self._openers: dict[bytes, Opener] = {}
+        self.openers.clear()
 
     def open(self, sealed: Any, row: Row = None) -> Any:
         """The value that was sealed in these bytes, or in this buffer.
@@ -98,10 +100,8 @@ class Opening:
         Raises: FieldError of some kind, and what the keyring raises about its own state.
         """
         try:
-            opener = self._openers[sealed[HEAD]]
-            if self._data_key(DATA, opener.key_id) is opener.key:
-                if opener.context is None:
-                    return opener.decode(opener.decrypt(sealed[IV], sealed[BODY], opener.unbound))
+            opener = self.openers[sealed[HEAD]]
+            if self._clock() < opener.leased.until:
                 return opener.decode(opener.decrypt(sealed[IV], sealed[BODY], opener.associated_data(row)))
         except NOT_AT_ONCE:
             pass  # left to the way below, which finds out what it was; what decode's errors hold is not chained to ours
@@ -125,11 +125,11 @@ class Opening:
         """
         value = SealedValue.parse(sealed)
         head = sealed[HEAD]
-        held = self._openers.pop(head, None)
+        held = self.openers.pop(head, None)
         table, column = self._place
         refusal: type[UnknownKeyError]
         try:
-            key = self._data_key(DATA, value.key_id)
+            leased = self._lease(DATA, value.key_id)
         except UnknownKeyIdError:
             refusal = UnknownKeyError
         except KeyDestroyedError:
@@ -138,18 +138,21 @@ class Opening:
             definition = self._generations.get(value.generation)
             if definition is None:
                 raise UnknownGenerationError(table, column, value.key_id.hex())
-            opener = held if held is not None and held.key is key else self._derived(head, key, definition)
-            self._openers[head] = opener
+            if held is not None and held.leased.key is leased.key:
+                opener = replace(held, leased=leased)
+            else:
+                opener = self._derived(head, leased, definition)
+            self.openers[head] = opener
             return opener
         raise refusal(table, column, value.key_id.hex())
 
-    def _derived(self, head: bytes, key: DataKey, definition: FieldDefinition) -> Opener:
+    def _derived(self, head: bytes, leased: LeasedKey, definition: FieldDefinition) -> Opener:
         table, column = self._place
         codec = codec_named(definition.codec)
         return Opener(
-            key,
-            key.key_id,
-            AESGCM(field_key(key.secret, self._keyring.id, table, column).raw).decrypt,
+            leased,
+            leased.key.key_id,
+            AESGCM(field_key(leased.key.secret, self._keyring.id, table, column).raw).decrypt,
             associated_data(head, codec.id),
             head + lp(codec.id.encode()),
             row_context(definition.bound) if definition.bound else None,

@@ -12,13 +12,14 @@ from typing import Final
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from kms.data_key import DataKey
+from kms.data_key import ENDED, DataKey, LeasedKey
 from kms.derive import field_key
 from kms.errors import LeaseExpiredError
 from kms.fork import forget_in_child
 from kms.framing import lp
 from kms.key_record import Purpose
 from kms.keyring import Keyring
+from kms.secret import SecretKey
 from vault.definition import FieldDefinition
 from vault.envelope import SP_800_38D_IV_BYTES, associated_data, header
 from vault.errors import InvalidValueError
@@ -39,12 +40,21 @@ IV: Final = SP_800_38D_IV_BYTES
 class _Cipher:
     """The field key under the leased data key. block: gives True once for each seal counted and not yet made."""
 
-    key: DataKey
+    leased: LeasedKey
     block: Iterator[bool]
     head: bytes
     encrypt: Callable[[bytes, bytes, bytes], bytes]
     unbound: bytes  # the whole associated data of a field that is not row-bound
     bound: bytes  # what stands before lp(row context)
+
+
+def _unsealable(_nonce: bytes, _data: bytes, _aad: bytes) -> bytes:
+    raise LeaseExpiredError("nothing is sealed before a key is leased")
+
+
+_NO_CIPHER: Final = _Cipher(
+    LeasedKey(DataKey(b"", DATA, 0, SecretKey(bytes(32))), ENDED), iter(()), b"", _unsealable, b"", b""
+)
 
 
 class Sealing:
@@ -54,7 +64,7 @@ class Sealing:
     without a place, for a value of 2 GiB.
     """
 
-    __slots__ = ("__weakref__", "_cipher", "_definition", "_keyring", "_lock", "_random", "_sealing_key")
+    __slots__ = ("__weakref__", "_cipher", "_clock", "_definition", "_keyring", "_lock", "_random", "_sealing_key")
 
     def __init__(
         self, definition: FieldDefinition, keyring: Keyring, random: Callable[[int], bytes] = os.urandom
@@ -62,19 +72,20 @@ class Sealing:
         self._definition = definition
         self._keyring = keyring
         self._sealing_key = keyring.sealing
+        self._clock = keyring.clock
         self._random = random
         self.forget_after_fork()
         forget_in_child(self)
 
     def forget_after_fork(self) -> None:
         """What the parent counted is the parent's to use."""
-        self._cipher: _Cipher | None = None
+        self._cipher = _NO_CIPHER
         self._lock = threading.Lock()
 
     def seal(self, data: bytes, context: bytes | None = None) -> bytes:
         """One sealed value. context: the row context of a row-bound field."""
         cipher = self._cipher
-        if cipher is None or not next(cipher.block, False) or self._sealing_key(DATA).key is not cipher.key:
+        if self._clock() >= cipher.leased.until or not next(cipher.block, False):
             cipher = self._counted_one()
         aad = cipher.unbound if context is None else cipher.bound + lp(context)
         nonce = self._random(IV)
@@ -117,10 +128,10 @@ class Sealing:
             with self._lock:
                 cipher = self._leased()
                 if not next(cipher.block, False):
-                    self._keyring.reserve_seals(cipher.key.key_id, self._definition.label, BLOCK_SEALS)
+                    self._keyring.reserve_seals(cipher.leased.key.key_id, self._definition.label, BLOCK_SEALS)
                     cipher = self._cipher = replace(cipher, block=repeat(True, BLOCK_SEALS))
                     next(cipher.block)
-            if self._sealing_key(DATA).key is cipher.key:  # asked last: counting may have had to wait
+            if self._sealing_key(DATA).key is cipher.leased.key:  # asked last: counting may have had to wait
                 return cipher
         raise self._keys_keep_changing()
 
@@ -129,25 +140,25 @@ class Sealing:
         for _ in range(LEASE_ATTEMPTS):
             with self._lock:
                 cipher = self._leased()
-            self._keyring.reserve_seals(cipher.key.key_id, self._definition.label, n)
-            if self._sealing_key(DATA).key is cipher.key:
+            self._keyring.reserve_seals(cipher.leased.key.key_id, self._definition.label, n)
+            if self._sealing_key(DATA).key is cipher.leased.key:
                 return cipher
         raise self._keys_keep_changing()
 
     def _leased(self) -> _Cipher:
         """The cipher of the key that the keyring leases now. The lock is held."""
-        data_key, cipher = self._sealing_key(DATA).key, self._cipher
-        if cipher is not None and data_key is cipher.key:
+        leased, cipher = self._sealing_key(DATA), self._cipher
+        data_key = leased.key
+        if data_key is cipher.leased.key:
+            self._cipher = cipher = replace(cipher, leased=leased)
             return cipher
         definition = self._definition
         key = field_key(data_key.secret, self._keyring.id, definition.table, definition.column)
         head = header(definition.generation, data_key.key_id)
-        counted: Iterator[bool] = iter(())
-        if cipher is not None and data_key.key_id == cipher.key.key_id:
-            counted = cipher.block  # the same key, unwrapped again
         self._cipher = cipher = _Cipher(
-            data_key,
-            counted,
+            leased,
+            # the same key, unwrapped again, has its counted seals left
+            cipher.block if data_key.key_id == cipher.leased.key.key_id else iter(()),
             head,
             AESGCM(key.raw).encrypt,
             associated_data(head, definition.codec),

@@ -28,8 +28,9 @@ def comparisons() -> Iterator[Comparison]:
         field = Field(FieldDefinition(table="patient", column="note", codec="str/1"), keyring)
         bound_by = (BoundColumn("id", "int64/1"),)
         bound = Field(FieldDefinition(table="patient", column="bound", codec="str/1", bound=bound_by), keyring)
-        yield sealing(field, bound)
-        yield opening(field, bound)
+        octets = Field(FieldDefinition(table="patient", column="scan", codec="bytes/1"), keyring)
+        yield sealing(field, octets, bound)
+        yield opening(field, octets, bound)
 
 
 def make_keyring(folder: Path) -> Keyring:
@@ -53,7 +54,7 @@ def each(function: Callable[[Any], object], values: Sequence[object]) -> Callabl
     return call
 
 
-def sealing(field: Field, bound: Field) -> Comparison:
+def sealing(field: Field, octets: Field, bound: Field) -> Comparison:
     cipher, peer = AESGCM(os.urandom(32)), peer_engine()
 
     def floor() -> None:
@@ -61,13 +62,19 @@ def sealing(field: Field, bound: Field) -> Comparison:
             nonce = os.urandom(12)
             nonce + cipher.encrypt(nonce, value, None)
 
+    def function(value: bytes) -> bytes:
+        nonce = os.urandom(12)
+        return nonce + cipher.encrypt(nonce, value, None)
+
     def row_bound() -> None:
         for value in VALUES:
             bound.seal(value, ROW)
 
     variants: dict[str, Callable[[], object]] = {
         "floor: urandom + AESGCM.encrypt": floor,
-        "Field.seal": each(field.seal, VALUES),
+        "the same in a function": each(function, PLAIN),
+        "Field.seal, bytes": each(octets.seal, PLAIN),
+        "Field.seal, str": each(field.seal, VALUES),
         "Field.seal, row-bound": row_bound,
         "Field.seal_many": lambda: field.seal_many(VALUES),
         "sqlalchemy-utils AesGcmEngine": each(peer.encrypt, VALUES),
@@ -75,7 +82,7 @@ def sealing(field: Field, bound: Field) -> Comparison:
     return Comparison("seal one 32-byte value", variants, operations=len(VALUES))
 
 
-def opening(field: Field, bound: Field) -> Comparison:
+def opening(field: Field, octets: Field, bound: Field) -> Comparison:
     cipher, peer = AESGCM(os.urandom(32)), peer_engine()
     nonce = os.urandom(12)
     stored = [nonce + cipher.encrypt(nonce, value, None) for value in PLAIN]
@@ -85,13 +92,18 @@ def opening(field: Field, bound: Field) -> Comparison:
         for value in stored:
             cipher.decrypt(value[:12], value[12:], None)
 
+    def function(value: bytes) -> bytes:
+        return cipher.decrypt(value[:12], value[12:], None)
+
     def row_bound() -> None:
         for value in sealed_bound:
             bound.open(value, ROW)
 
     variants: dict[str, Callable[[], object]] = {
         "floor: AESGCM.decrypt": floor,
-        "Field.open": each(field.open, sealed),
+        "the same in a function": each(function, stored),
+        "Field.open, bytes": each(octets.open, octets.seal_many(PLAIN)),
+        "Field.open, str": each(field.open, sealed),
         "Field.open, row-bound": row_bound,
         "Field.open_many": lambda: field.open_many(sealed),
         "sqlalchemy-utils AesGcmEngine": each(peer.decrypt, [peer.encrypt(value) for value in VALUES]),

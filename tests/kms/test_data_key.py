@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from kms.data_key import DataKey, SealingKey
+from kms.data_key import DataKey, LeasedKey
 from kms.key_record import Purpose
 from kms.secret import SecretKey
 
@@ -13,7 +13,7 @@ KEY = DataKey(b"\x01\x02\x03\x04", Purpose.DATA, 1, SecretKey(b"0123456789abcdef
 
 
 def test_a_data_key_does_not_print_its_bytes() -> None:
-    for shown in (repr(KEY), repr(SealingKey(KEY, 1.0))):
+    for shown in (repr(KEY), repr(LeasedKey(KEY, 1.0))):
         assert "SecretKey(…)" in shown
         assert "0123456789" not in shown
 
@@ -23,4 +23,10 @@ def test_a_data_key_is_not_pickled_or_copied(use: object) -> None:
     with pytest.raises(TypeError, match="never"):
         use(KEY)  # type: ignore[operator]
     with pytest.raises(TypeError, match="never"):
-        pickle.dumps(SealingKey(KEY, 1.0))
+        pickle.dumps(LeasedKey(KEY, 1.0))
+
+
+def test_a_lease_that_the_keyring_ends_is_over_at_once() -> None:
+    leased = LeasedKey(KEY, 1.0)
+    leased.end()
+    assert leased.until < 0

@@ -4,7 +4,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 
-from kms.data_key import DataKey, SealingKey
+from kms.data_key import DataKey, LeasedKey
 from kms.errors import KeyDestroyedError, UnknownKeyIdError
 from kms.key_record import Purpose
 from kms.secret import SecretKey
@@ -33,27 +33,37 @@ class FixedKeyring:
         self.destroyed: set[bytes] = set()
         self.before_reserve: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
+        self._opening: dict[bytes, LeasedKey] = {}
+        self._sealing: dict[Purpose, LeasedKey] = {}
         self._keys: dict[Purpose, list[DataKey]] = {Purpose.DATA: [], Purpose.INDEX: []}
         for purpose, raw_keys in ((Purpose.DATA, keys), (Purpose.INDEX, index_keys or {})):
             for key_id, raw in raw_keys.items():
                 self.add(key_id, raw, purpose)
-        self._sealing: dict[Purpose, SealingKey] = {}
 
     def add(self, key_id: bytes, raw: bytes, purpose: Purpose = Purpose.DATA) -> None:
         keys = self._keys[purpose]
         keys.append(DataKey(key_id, purpose, len(keys) + 1, SecretKey(raw)))
-        self._sealing = {}
+        self._end_leases()
 
     def unwrap_again(self) -> None:
         """As after a soft lease: the same keys in other objects."""
         for purpose, keys in self._keys.items():
             self._keys[purpose] = [DataKey(k.key_id, k.purpose, k.sequence, SecretKey(k.secret.raw)) for k in keys]
-        self._sealing = {}
+        self._end_leases()
 
-    def sealing(self, purpose: Purpose) -> SealingKey:
+    def destroy(self, key_id: bytes) -> None:
+        self.destroyed.add(key_id)
+        self._end_leases()
+
+    def _end_leases(self) -> None:
+        for leased in (*self._sealing.values(), *self._opening.values()):
+            leased.end()
+        self._sealing, self._opening = {}, {}
+
+    def sealing(self, purpose: Purpose) -> LeasedKey:
         held = self._sealing.get(purpose)
         if held is None or self.clock() >= held.until:
-            held = self._sealing[purpose] = SealingKey(self._keys[purpose][-1], self.clock() + self.lease)
+            held = self._sealing[purpose] = LeasedKey(self._keys[purpose][-1], self.clock() + self.lease)
         return held
 
     def opening(self, purpose: Purpose, key_id: bytes) -> DataKey:
@@ -63,6 +73,12 @@ class FixedKeyring:
                     raise KeyDestroyedError(self.name, key_id)
                 return key
         raise UnknownKeyIdError(self.name, key_id, purpose.value)
+
+    def opening_lease(self, purpose: Purpose, key_id: bytes) -> LeasedKey:
+        held = self._opening.get(key_id)
+        if held is None or self.clock() >= held.until:
+            held = self._opening[key_id] = LeasedKey(self.opening(purpose, key_id), self.clock() + self.lease)
+        return held
 
     def first(self, purpose: Purpose) -> DataKey:
         return self._keys[purpose][0]

@@ -63,7 +63,7 @@ def test_when_the_keyring_cannot_tell_nothing_is_marked(keyring: Any) -> None:
         raise UnavailableError("the key service does not answer")
 
     opening = Opening(AGE, {}, keyring)
-    opening._data_key = unavailable
+    opening._lease = unavailable
     with pytest.raises(UnavailableError):
         open_many(opening, sealed, None)
 

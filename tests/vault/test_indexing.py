@@ -81,7 +81,7 @@ def test_an_index_key_that_is_not_there_or_destroyed_is_named(keyring: Any) -> N
         Indexing(NAME, {}, keyring, {"bidx": SlotKeys(SlotPin(b"none", 0))}).terms("Ann")
     indexing = Indexing(NAME, {}, keyring, {"bidx": SlotKeys(PIN_A)})
     indexing.terms("Ann")
-    keyring.destroyed.add(A)
+    keyring.destroy(A)
     with pytest.raises(DestroyedKeyError) as raised:
         indexing.terms_many(["Ann"])
     assert raised.value.__context__ is None

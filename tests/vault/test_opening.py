@@ -78,7 +78,7 @@ def test_a_key_that_the_keyring_gives_up_opens_nothing_from_then_on(keyring: Fix
     opening = opening_of(keyring)
     sealed = Sealing(NAME, keyring).seal(b"x")  # type: ignore[arg-type]
     assert opening.open(sealed) == "x"
-    keyring.destroyed.add(OLD)
+    keyring.destroy(OLD)
     for _ in range(2):
         with pytest.raises(DestroyedKeyError, match=OLD.hex()) as raised:
             opening.open(sealed)
@@ -100,7 +100,8 @@ def test_what_the_keyring_says_about_its_own_state_is_not_blamed_on_the_value(ke
     def expired(*_: object) -> Any:
         raise LeaseExpiredError("not now")
 
-    opening._data_key = expired
+    keyring.unwrap_again()
+    opening._lease = expired
     with pytest.raises(LeaseExpiredError):
         opening.open(sealed)
 
@@ -127,4 +128,4 @@ def test_openers_of_a_child_are_its_own(keyring: FixedKeyring) -> None:
     opening = opening_of(keyring)
     opening.open(Sealing(NAME, keyring).seal(b"x"))  # type: ignore[arg-type]
     opening.forget_after_fork()
-    assert not opening._openers
+    assert not opening.openers
