@@ -1,0 +1,74 @@
+"""Who stands behind each seam, and what a sealed column is to a type checker: mypy reads this file."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_type
+
+from sqlalchemy import Float, Text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from vault import BlindIndex, Sealed, digits
+
+if TYPE_CHECKING:
+    import dp
+    from dp.ledger.keys import AuditMacs, Mac, Sealer
+    from dp.noise.random_source import OperatingSystemRandom, RandomSource
+    from dp.questions.question import Question
+    from kms.provider import KeyProvider
+    from kms.providers.hcvault import TransitProvider
+    from kms.providers.local import LocalProvider
+    from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
+    from vault.mapping.attached import OpensFields
+    from vault.opened import OpenedVault
+
+    def key_providers(local: LocalProvider) -> KeyProvider:
+        return local
+
+    def transit(provider: TransitProvider) -> KeyProvider:
+        return provider
+
+    def macs(mac: LedgerMac) -> Mac:
+        return mac
+
+    def audit_macs(of: LedgerAuditMacs) -> AuditMacs:
+        return of
+
+    def sealers(sealer: LedgerSealer) -> Sealer:
+        return sealer
+
+    def randomness(source: OperatingSystemRandom) -> RandomSource:
+        return source
+
+    def questions(question: dp.Count | dp.Sum | dp.Mean) -> Question:
+        return question
+
+    def vaults(opened: OpenedVault) -> OpensFields:
+        return opened
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Person(Base):
+    __tablename__ = "person"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    national_id: Mapped[str] = mapped_column(Sealed(Text, index=BlindIndex(digits)))
+    income: Mapped[float | None] = mapped_column(Sealed(Float))
+
+
+def attributes(person: Person) -> None:
+    assert_type(person.national_id, str)
+    assert_type(person.income, float | None)
+
+
+def test_mypy_agrees() -> None:
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-incremental", str(Path(__file__))],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout
