@@ -42,7 +42,8 @@ def test_it_draws_what_the_scalar_sampler_draws() -> None:
 @pytest.mark.parametrize("scale", [1.0, 10.0])
 def test_it_draws_what_opendp_draws(scale: float) -> None:
     os.environ.setdefault("RUST_BACKTRACE", "0")  # before its import, or each of its refusals takes 60 ms
-    opendp = pytest.importorskip("opendp.prelude")
+    import opendp.prelude as opendp
+
     opendp.enable_features("contrib")
     n = sized(20_000, 300_000)
     oracle = opendp.m.make_laplace(

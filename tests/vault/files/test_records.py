@@ -39,7 +39,8 @@ def test_what_another_writer_quotes_sparingly_is_read_but_for_nulls(rows: list[l
 
 @given(ROWS)
 def test_a_file_is_read_as_pyarrow_reads_it(rows: list[list[str]]) -> None:
-    arrow = pytest.importorskip("pyarrow.csv")
+    from pyarrow import csv as arrow
+
     if not rows:
         return
     file = io.StringIO()
