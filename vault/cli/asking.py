@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import dp
 from vault.bridge import answer, open_ledger
@@ -77,13 +78,15 @@ def in_a_table(question: Question, released: dp.Answer, labels: tuple[tuple[Any,
         *question.by,
         question.aggregate,
         f"interval ({released.interval_label})",
-        title=f"{question.canonical()}",
+        title=Text(question.canonical(), style="table.title"),
         caption=f"epsilon {dp.show(released.nano_epsilon)}; {released.mechanism}, scale {scales}; "
         f"at most {released.caps.rows} rows a group, {released.caps.groups} groups a person",
     )
     for group in released.groups:
         low, high = group.interval
-        table.add_row(*map(str, labels[group.group]), number(group.value), f"{number(low)} … {number(high)}")
+        table.add_row(
+            *(Text(str(label)) for label in labels[group.group]), number(group.value), f"{number(low)} … {number(high)}"
+        )
     return table
 
 

@@ -1,5 +1,6 @@
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +71,13 @@ def test_a_question_that_cannot_be_asked_is_one_line_and_costs_nothing(loaded: R
 def test_exact_numbers_are_shown_in_decimals() -> None:
     assert number(Fraction(1234)) == "1,234"
     assert number(Fraction(1, 3)) == "0.33"
+
+
+def test_what_stands_in_brackets_is_shown_as_it_is(loaded: Run, tmp_path: Path) -> None:
+    policy = tmp_path / "noisevault.toml"
+    wards = policy.read_text().replace("groups.site = [1, 2, 3]", 'groups.diagnosis = ["[a]", "[/b]"]')
+    policy.write_text(wards)
+    asked = loaded("ask", "count(*) where diagnosis != '[/c]' by diagnosis", "--epsilon", "0.1")
+    assert (asked.status, asked.err) == (0, "")
+    assert "'[/c]'" in asked.out
+    assert all(f"│ {label} " in asked.out for label in ("[a]", "[/b]"))
