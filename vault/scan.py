@@ -5,10 +5,12 @@ or it does not authenticate. How many there were is for operators (`noisevault c
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import Engine, Table, select
+from sqlalchemy import Connection, Engine, Table, select
 
 from vault.envelope import SealedValue
 from vault.errors import FieldError
@@ -45,7 +47,10 @@ class Scan:
         bound = {b.name for name in self.columns if name in self.fields for b in self.fields[name].definition.bound}
         names = list(dict.fromkeys([*keys, *self.columns, *sorted(bound)]))
         statement = select(*(raw.c[name] for name in names))
-        with self.engine.connect().execution_options(yield_per=self.rows_a_batch) as connection:
+        with (
+            self.engine.connect().execution_options(yield_per=self.rows_a_batch) as connection,
+            any_text(connection),
+        ):
             for rows in connection.execute(statement).partitions():
                 yield self._opened(names, keys, [tuple(row) for row in rows])
 
@@ -72,6 +77,21 @@ class Scan:
         rows = [dict(zip(bound, values, strict=True)) for values in zip(*(stored[b] for b in bound), strict=True)]
         known = [value if value is None or key_id_of(value) in self.live else b"" for value in stored[name]]
         return field.open_many(known, rows or None, on_error="mark")
+
+
+@contextmanager
+def any_text(connection: Connection) -> Iterator[None]:
+    """On SQLite, read text that is no UTF-8 as well, its odd bytes as half characters: no cell may end a scan."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver: Any = connection.connection.dbapi_connection
+    before = driver.text_factory
+    driver.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+    try:
+        yield
+    finally:
+        driver.text_factory = before
 
 
 def key_id_of(sealed: object) -> bytes | None:

@@ -125,3 +125,12 @@ def test_batches_do_not_change_which_rows_count(project: Project) -> None:
         bounded = asked.bound(chunks(scan, project.policy, rules, question, b"salt"), b"salt")
         sums.add(int(np.sum(bounded.value)))
     assert len(sums) == 1
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("column", ["spending", "site", "year", "person"])
+def test_text_that_is_no_utf8_is_dropped_like_any_other_value_that_does_not_fit(project: Project, column: str) -> None:
+    before = totals(project, "count(*) where spending >= 0 by site")
+    with project.engine.begin() as connection:
+        connection.execute(text(f"UPDATE visit SET {column} = CAST(x'ff' AS TEXT) WHERE person = 3"))
+    assert totals(project, "count(*) where spending >= 0 by site") == ((before[0][0] - 1, *before[0][1:]),)

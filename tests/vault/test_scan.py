@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import insert, select, text, update
 
 from tests.vault.projects import make_project, visit
 from vault.project import Project
@@ -46,6 +46,23 @@ def test_keys_that_were_not_opened_beforehand_are_not_waited_for(project: Projec
     table = project.table("visit")
     blind = Scan(project.engine, table, project.fields(table), ("diagnosis",), frozenset())
     assert [batch.unreadable for batch in blind.batches()] == [25]
+
+
+@pytest.mark.parametrize("column", ["diagnosis", "site", "person", "year"])
+def test_text_that_is_no_utf8_ends_no_scan(project: Project, column: str) -> None:
+    with project.engine.begin() as connection:
+        connection.execute(text(f"UPDATE visit SET {column} = CAST(x'ff' AS TEXT) WHERE person = 4"))
+    batches = list(scan(project, "diagnosis", "site").batches())
+    assert sum(batch.unreadable for batch in batches) == (column != "site")
+    rest = {key for batch in batches for key in batch.keys} - {(4, 1)}
+    assert rest == {(person, 1) for person in range(25) if person != 4}
+
+
+def test_a_scan_leaves_the_connection_as_it_was(project: Project) -> None:
+    list(scan(project, "site").batches())
+    with project.engine.connect() as connection:
+        assert connection.connection.dbapi_connection.text_factory is str  # type: ignore[union-attr]
+        assert connection.scalar(select(project.table("visit").c.site)) == 1
 
 
 def test_a_batch_does_not_show_its_values(project: Project) -> None:
