@@ -37,7 +37,10 @@ class StoredAnswer:
 
 def find_answer(connection: Connection, place: Place) -> StoredAnswer | None:
     row = connection.execute(FIND, place.fields()).one_or_none()
-    return None if row is None else StoredAnswer(place, row.attempt, stored_bytes(row.sealed_answer))
+    if row is None:
+        return None
+    attempt = row.attempt if type(row.attempt) is int else 0  # none has this number: the answer will not open
+    return StoredAnswer(place, attempt, stored_bytes(row.sealed_answer))
 
 
 def serve_again(

@@ -11,6 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, insert, select, update
 
+from dp.errors import AuditError
 from dp.ledger.canonical_json import Plain, canonical
 from dp.ledger.keys import AuditMacs
 from dp.ledger.schema import audit, audit_head
@@ -41,8 +42,13 @@ class AuditLog:
     now: Callable[[], int]
 
     def lock(self, connection: Connection) -> AuditHead:
-        """Wait until nobody else writes to the ledger. The first statement of every transaction that writes."""
-        row = connection.execute(LOCK).one()
+        """Wait until nobody else writes to the ledger. The first statement of every transaction that writes.
+
+        Raises: AuditError when the row is gone, or is none that was written here.
+        """
+        row = connection.execute(LOCK).one_or_none()
+        if row is None or type(row.sequence) is not int or not isinstance(row.mac, str):
+            raise AuditError("the row of table noisevault_audit_head was changed: verify the audit, restore the ledger")
         return AuditHead(row.sequence, row.mac)
 
     def append(self, connection: Connection, head: AuditHead, kind: str, **fields: Plain) -> AuditHead:

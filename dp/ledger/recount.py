@@ -42,7 +42,7 @@ class Recount:
     def require_same(self, connection: Connection) -> None:
         """Raises: AuditError naming the budget, or the table, that is not what the log says."""
         found = {row["dataset"]: row for row in connection.execute(select(budget)).mappings()}
-        for dataset in sorted(self.budgets.keys() | found.keys()):
+        for dataset in sorted(self.budgets.keys() | found.keys(), key=str):
             if dataset not in found or dataset not in self.budgets:
                 raise AuditError(
                     f"dataset {dataset!r} has a budget in the log or in table noisevault_budget, not in both"

@@ -92,6 +92,8 @@ def _require_head(connection: Connection, last: AuditHead, at_least: AuditHead |
     row = connection.execute(select(audit_head).where(audit_head.c.id == HEAD_ID)).one_or_none()
     if row is None:
         raise AuditError("the row of table noisevault_audit_head is gone")
+    if type(row.sequence) is not int:
+        raise AuditError(f"the row of table noisevault_audit_head names no entry; the last one is {last.sequence}")
     if row.sequence > last.sequence:
         raise AuditError(
             f"audit entry {last.sequence + 1} is missing: the log is cut, its head is entry {row.sequence}"

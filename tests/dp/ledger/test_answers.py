@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, create_engine, select, update
+from sqlalchemy import Engine, create_engine, select, text, update
 
 from dp.errors import LedgerError
 from dp.ledger.answers import Claim
@@ -83,6 +83,16 @@ def test_an_answer_that_was_moved_is_not_given(ledger: Ledger, engine: Engine, c
     with pytest.raises(StoredAnswerError, match="does not authenticate; have an operator verify") as failure:
         ledger.charge(a_request(**other))  # type: ignore[arg-type]
     assert failure.value.__context__ is None
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("attempt", ["x'01'", "1.5", "'x'"])
+def test_an_attempt_that_is_no_number_is_not_given(ledger: Ledger, engine: Engine, attempt: str) -> None:
+    ledger.store(_claim(ledger), b"41.5")
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE noisevault_answer SET attempt = {attempt}"))
+    with pytest.raises(StoredAnswerError):
+        ledger.charge(a_request())
 
 
 def test_an_answer_that_was_changed_is_not_given(ledger: Ledger, engine: Engine) -> None:

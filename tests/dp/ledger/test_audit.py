@@ -4,9 +4,9 @@ import hmac
 import json
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, text
 
-from dp.errors import BudgetExhaustedError
+from dp.errors import AuditError, BudgetExhaustedError
 from dp.ledger.answers import Claim
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.ledger import Ledger
@@ -72,3 +72,16 @@ def test_appending_moves_the_head(ledger: Ledger, engine: Engine, audit_keys: Au
     second, third, locked = Transactions(engine).run(append_two)
     assert (second.sequence, third.sequence) == (2, 3)
     assert locked == third
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "change",
+    ["SET sequence = 'x'", "SET sequence = 1.5", "SET mac = x'ff'", "SET mac = x'ff', sequence = 9", "SET id = 2"],
+)
+def test_nothing_is_charged_behind_a_head_that_is_none(ledger: Ledger, engine: Engine, change: str) -> None:
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE noisevault_audit_head {change}"))
+    with pytest.raises(AuditError, match="noisevault_audit_head"):
+        ledger.charge(a_request())
+    assert ledger.status("people").spent == 0

@@ -190,3 +190,17 @@ def test_what_sqlite_lets_anyone_put_in_place_of_text_is_a_changed_entry_too(
         connection.execute(text(f"UPDATE noisevault_audit SET {change} WHERE sequence = 3"))
     with pytest.raises(AuditError, match="entry 3 "):
         used.verify_audit()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "change",
+    ["audit_head SET sequence = 'x'", "audit_head SET sequence = x'ff'", "budget SET dataset = x'ff'"],
+)
+def test_what_sqlite_lets_anyone_put_into_a_counter_or_a_name_is_found(
+    used: Ledger, engine: Engine, change: str
+) -> None:
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE noisevault_{change} WHERE rowid = 1"))
+    with pytest.raises(AuditError):
+        used.verify_audit()
