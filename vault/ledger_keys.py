@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from kms import (
     DataKey,
+    KeyDestroyedError,
     Keyring,
     KmsError,
     Purpose,
@@ -74,7 +75,7 @@ class LedgerAuditMacs:
         """Raises: LookupError for an id that the keyring does not open."""
         try:
             return self._mac(self.keyring.opening(Purpose.LEDGER, key_id))
-        except UnknownKeyIdError:
+        except (UnknownKeyIdError, KeyDestroyedError):
             raise LookupError("the keyring has no such ledger key") from None
 
     def _mac(self, key: DataKey) -> LedgerMac:

@@ -46,6 +46,14 @@ def test_an_unknown_audit_key_is_a_lookup_error(keyring: Keyring) -> None:
         LedgerAuditMacs(keyring).by_id(b"\xff\xff\xff\xff")
 
 
+def test_a_destroyed_audit_key_is_a_lookup_error_too(keyring: Keyring) -> None:
+    key_id = keyring.rotate(Purpose.LEDGER).key_id
+    keyring.rotate(Purpose.LEDGER)
+    keyring.destroy(key_id)
+    with pytest.raises(LookupError):
+        LedgerAuditMacs(keyring).by_id(key_id)
+
+
 @pytest.mark.parametrize("place", range(0, 40, 3))
 def test_a_changed_byte_another_place_or_a_cut_does_not_open(keyring: Keyring, place: int) -> None:
     sealer = LedgerSealer(keyring)
