@@ -22,6 +22,7 @@ NO_MAC: Final = ""  # what the first entry has before it
 
 # Built once: to build a statement costs more than to run it, and others wait meanwhile.
 LOCK: Final = select(audit_head.c.sequence, audit_head.c.mac).where(audit_head.c.id == HEAD_ID).with_for_update()
+LAST_KEY: Final = select(audit.c.key_id).order_by(audit.c.sequence.desc()).limit(1)
 APPEND: Final = insert(audit)
 MOVE_HEAD: Final = update(audit_head).where(audit_head.c.id == HEAD_ID)
 
@@ -40,6 +41,25 @@ class AuditLog:
 
     macs: AuditMacs
     now: Callable[[], int]
+
+    def is_ours(self, connection: Connection) -> bool:
+        """Whether one of our keys signed the last entry; not yet when there is none.
+
+        Raises: AuditError when another key did: nobody could verify a log that two keyrings sign.
+        """
+        key_id = connection.scalar(LAST_KEY)
+        if key_id is None:
+            return False
+        try:
+            self.macs.by_id(bytes.fromhex(key_id))
+        except (LookupError, ValueError, TypeError):
+            pass
+        else:
+            return True
+        raise AuditError(
+            f"the audit log was last signed with key {key_id!r}, which is not there: if it is another keyring's ledger,"
+            " name one of your own; else bring the key back"
+        )
 
     def lock(self, connection: Connection) -> AuditHead:
         """Wait until nobody else writes to the ledger. The first statement of every transaction that writes.

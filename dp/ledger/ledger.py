@@ -31,8 +31,8 @@ class Ledger:
     engine: of a database of its own on SQLite, or of any schema on PostgreSQL.
     audit: signs the log. question: its key never changes. sealer: for question texts and answers.
     now: microseconds since 1970, UTC. draw: that many random bytes.
-    Every method raises LedgerUnavailableError when the database does not answer, and SchemaVersionError before
-    anything is written when its tables are missing or of another version.
+    Every method raises LedgerUnavailableError when the database does not answer, and, before anything is written,
+    SchemaVersionError when its tables are missing or of another version and AuditError when others sign its log.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class Ledger:
         self._sealer = sealer
         self._draw = draw
         self._schema_is_ours = False
+        self._log_is_ours = False
 
     def create_schema(self) -> None:
         """Create the tables, unless they are there. Raises: LedgerError for a database in memory."""
@@ -126,6 +127,7 @@ class Ledger:
     def _run(self, work: Callable[[Connection, bool], T]) -> T:
         def checked(connection: Connection, unsure: bool) -> T:
             self._require_schema(connection)
+            self._log_is_ours = self._log_is_ours or self._log.is_ours(connection)
             return work(connection, unsure)
 
         return self._transactions.run(checked)

@@ -9,11 +9,12 @@ import pytest
 from sqlalchemy import insert, text, update
 
 import dp
-from dp.errors import BudgetExhaustedError
-from kms import Purpose
+from dp.errors import AuditError, BudgetExhaustedError
+from kms import ProviderSettings, Purpose
 from tests.vault.projects import make_project, visit
 from vault.bridge import answer, chunks, declare_budgets, dp_question, open_ledger
 from vault.ledger_keys import tie_break_salt
+from vault.policy import Policy
 from vault.project import Project
 from vault.question import QuestionError, parse
 from vault.raw_table import raw_table
@@ -134,3 +135,22 @@ def test_text_that_is_no_utf8_is_dropped_like_any_other_value_that_does_not_fit(
     with project.engine.begin() as connection:
         connection.execute(text(f"UPDATE visit SET {column} = CAST(x'ff' AS TEXT) WHERE person = 3"))
     assert totals(project, "count(*) where spending >= 0 by site") == ((before[0][0] - 1, *before[0][1:]),)
+
+
+def test_another_keyring_does_not_spend_from_this_ones_ledger(project: Project, tmp_path: Path) -> None:
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    declare_budgets(ledger, project.policy)
+    policy = tmp_path / "noisevault.toml"
+    policy.write_text(policy.read_text().replace("[vault]", '[vault]\nkeyring = "others"'))
+    others = Project.create(Policy.load(policy), ProviderSettings())
+    with pytest.raises(AuditError):
+        answer(
+            others,
+            open_ledger(others.policy, others.opened.keyring),
+            "visits",
+            parse("count(*)"),
+            nano_epsilon=1,
+            who="ann",
+        )
+    assert ledger.status("visits").spent == 0
+    ledger.verify_audit()

@@ -6,13 +6,13 @@ import json
 import pytest
 from sqlalchemy import Engine, select, text
 
-from dp.errors import AuditError, BudgetExhaustedError
+from dp.errors import AuditError, BudgetExhaustedError, UnknownDatasetError
 from dp.ledger.answers import Claim
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.ledger import Ledger
 from dp.ledger.schema import audit, audit_head
 from dp.ledger.transaction import Transactions
-from tests.dp.ledger.sealing import AuditKeys, a_request, ledger_on
+from tests.dp.ledger.sealing import AuditKeys, HmacKey, a_request, ledger_on
 
 
 def test_every_kind_of_event_is_an_entry_and_each_follows_the_last(
@@ -85,3 +85,40 @@ def test_nothing_is_charged_behind_a_head_that_is_none(ledger: Ledger, engine: E
     with pytest.raises(AuditError, match="noisevault_audit_head"):
         ledger.charge(a_request())
     assert ledger.status("people").spent == 0
+
+
+def test_a_log_that_others_sign_is_not_written_to(ledger: Ledger, engine: Engine, audit_keys: AuditKeys) -> None:
+    class Others(AuditKeys):
+        def by_id(self, key_id: bytes) -> HmacKey:
+            raise LookupError
+
+    strangers = ledger_on(engine, audit=Others())
+    for write in (
+        lambda: strangers.declare("others", 1),
+        lambda: strangers.charge(a_request()),
+        lambda: strangers.advance_epoch("people", "new data"),
+    ):
+        with pytest.raises(AuditError, match="'00000001', which is not there"):
+            write()
+    assert ledger.verify_audit().head.sequence == 1
+    audit_keys.rotate()
+    assert ledger_on(engine, audit=audit_keys).declare("others", 1)
+
+
+def test_whose_log_it_is_is_looked_at_until_there_is_an_entry(engine: Engine) -> None:
+    class Ours(AuditKeys):
+        def by_id(self, key_id: bytes) -> HmacKey:
+            return super().by_id(key_id) if self.newest_number == int.from_bytes(key_id, "big") else self._lost()
+
+        def _lost(self) -> HmacKey:
+            raise LookupError
+
+    first, second = ledger_on(engine, audit=Ours(1)), ledger_on(engine, audit=Ours(2))
+    first.create_schema()
+    for ledger in (first, second):
+        with pytest.raises(UnknownDatasetError):
+            ledger.advance_epoch("people", "new data")  # nothing is written
+    first.declare("people", 1)
+    with pytest.raises(AuditError):
+        second.declare("others", 1)
+    assert first.verify_audit().head.sequence == 1
