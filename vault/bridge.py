@@ -69,7 +69,7 @@ def answer(
         principal=who,
         question_text=question.canonical(),
         nano_epsilon=nano_epsilon,
-        parameters=f"table {rules.table} unit {rules.unit}",
+        parameters=read_as(project.policy, dataset, question),
         group_labels=tuple(", ".join(map(repr, label)) for label in labels),
         shared=True,
     )
@@ -83,6 +83,14 @@ def answer(
     )
     salt = tie_break_salt(project.opened.keyring, dataset)
     return ask(ledger, request, asked, lambda: chunks(scan, project.policy, rules, question, salt), salt=salt)
+
+
+def read_as(policy: Policy, dataset: str, question: Question) -> str:
+    """Which rows a question is about and how their columns are read: with another type, other values fit."""
+    rules = policy.dataset[dataset]
+    kinds = policy.table[rules.table].column
+    columns = (f"{name} {kinds[name].type}" for name in sorted({*question.columns, rules.unit}))
+    return f"table {rules.table} unit {rules.unit} columns {', '.join(columns)}"
 
 
 def dp_question(policy: Policy, dataset: str, question: Question, n_groups: int) -> dp.Question:

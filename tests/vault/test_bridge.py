@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -154,3 +155,17 @@ def test_another_keyring_does_not_spend_from_this_ones_ledger(project: Project, 
         )
     assert ledger.status("visits").spent == 0
     ledger.verify_audit()
+
+
+def test_a_column_of_another_type_makes_another_question(project: Project, tmp_path: Path) -> None:
+    rules, question = tmp_path / "noisevault.toml", parse("count(*) where site > 0")
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    declare_budgets(ledger, project.policy)
+    answer(project, ledger, "visits", question, nano_epsilon=1, who="ann")
+    text_of = rules.read_text().replace("groups.site = [1, 2, 3]", "")
+    for spent, kind, unit in ((1, "int", "int"), (2, "float", "int"), (3, "float", "str"), (3, "float", "str")):
+        text_of = text_of.replace('person = { type = "int" }', f'person = {{ type = "{unit}" }}')
+        rules.write_text(text_of.replace('site = { type = "int" }', f'site = {{ type = "{kind}" }}'))
+        changed = replace(project, policy=Policy.load(rules))
+        answer(changed, ledger, "visits", question, nano_epsilon=1, who="ann")
+        assert ledger.status("visits").spent == spent
