@@ -1,14 +1,14 @@
 """Fork: what a child process must forget, because keys, sockets and counted blocks are its parent's.
 
-The one hook is installed when this module is imported, since the interpreter has no way to take a hook back;
-it holds its objects weakly.
+The hooks are installed when this module is imported, since the interpreter has no way to take a hook back;
+they hold their objects weakly.
 """
 
 import os
 from typing import Protocol
 from weakref import WeakSet
 
-__all__ = ["ForgetsInChild", "forget_in_child"]
+__all__ = ["ForgetsInChild", "LetsGoBeforeFork", "forget_in_child", "let_go_before_fork"]
 
 
 class ForgetsInChild(Protocol):
@@ -19,12 +19,31 @@ class ForgetsInChild(Protocol):
         ...
 
 
+class LetsGoBeforeFork(Protocol):
+    """Something that a child must not even inherit."""
+
+    def let_go_before_fork(self) -> None:
+        """Close it; it is opened again when it is needed. Runs in the parent, must not raise."""
+        ...
+
+
 _forgetful: WeakSet[ForgetsInChild] = WeakSet()
+_letting_go: WeakSet[LetsGoBeforeFork] = WeakSet()
 
 
 def forget_in_child(thing: ForgetsInChild) -> None:
     """From now on, thing.forget_after_fork() runs in each forked child, for as long as thing lives."""
     _forgetful.add(thing)
+
+
+def let_go_before_fork(thing: LetsGoBeforeFork) -> None:
+    """From now on, thing.let_go_before_fork() runs before each fork of this process, for as long as thing lives."""
+    _letting_go.add(thing)
+
+
+def _let_all_go() -> None:
+    for thing in list(_letting_go):
+        thing.let_go_before_fork()
 
 
 def _forget_all() -> None:
@@ -39,4 +58,4 @@ def _forget_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+    os.register_at_fork(before=_let_all_go, after_in_child=_forget_all)

@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from kms.fork import _forget_all, forget_in_child
+from kms.fork import _forget_all, forget_in_child, let_go_before_fork
 
 
 class Thing:
@@ -30,6 +30,21 @@ def test_the_child_forgets_and_the_parent_does_not() -> None:
     forget_in_child(thing)
     assert exit_code_of_child(lambda: thing.forgot) == 0
     assert not thing.forgot
+
+
+class OpenThing:
+    def __init__(self) -> None:
+        self.open = True
+
+    def let_go_before_fork(self) -> None:
+        self.open = False
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_child_does_not_inherit_what_its_parent_lets_go() -> None:
+    thing = OpenThing()
+    let_go_before_fork(thing)
+    assert exit_code_of_child(lambda: not thing.open) == 0
 
 
 class BrokenThing(Thing):

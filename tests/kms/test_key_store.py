@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -217,6 +219,43 @@ def test_a_forked_child_makes_connections_of_its_own(store: KeyStore) -> None:
     store.forget_after_fork()
     assert store.engine.pool is not before
     assert store._parents is before, "SQLite must not even close them in a child"
+
+
+DAEMON = """
+import os, sys, time
+from kms import KeyStore
+from tests.kms.test_key_store import record
+store = KeyStore.from_url(sys.argv[1])
+store.load("main")
+parent = os.getpid()
+if os.fork():
+    os._exit(0)
+while os.getppid() == parent:
+    time.sleep(0.01)
+store.load("main")
+print("ready", flush=True)
+sys.stdin.readline()
+print(store.activate(record(b"bbbb", 2), instead_of=b"aaaa"), flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_what_a_daemon_stores_is_seen_by_others(store: KeyStore) -> None:
+    """SQLite takes a process's locks once: a child that inherited its parent's would hold none when that has ended."""
+    with_keyring(store, record(b"aaaa"))
+    store.engine.dispose()
+    url = store.engine.url.render_as_string()
+    command = [sys.executable, "-c", DAEMON, url]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as daemon:
+        assert daemon.stdin is not None
+        assert daemon.stdout is not None
+        assert daemon.stdout.readline() == "ready\n"
+        assert [r.key_id for r in store.load("main").records] == [b"aaaa"]
+        store.engine.dispose()  # the last one that closes the file deletes its log
+        daemon.stdin.write("\n")
+        daemon.stdin.flush()
+        assert daemon.stdout.readline() == "True\n"
+        assert [r.key_id for r in store.load("main").records] == [b"aaaa", b"bbbb"]
 
 
 def create_schema_in_a_race(wait: Callable[[], object], url: str) -> str:
