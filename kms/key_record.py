@@ -90,5 +90,6 @@ class KeyringState:
         return next((record for record in self.records if record.key_id == key_id), None)
 
     def active(self, purpose: Purpose) -> KeyRecord | None:
-        """The key that seals: the highest sequence that is ACTIVE."""
-        return next((record for record in reversed(self.of(purpose)) if record.state is KeyState.ACTIVE), None)
+        """The key that seals: the highest sequence past PRE-ACTIVE, tombstones aside, if it is ACTIVE."""
+        past = [record for record in self.of(purpose) if record.live and record.state is not KeyState.PRE_ACTIVE]
+        return past[-1] if past and past[-1].state is KeyState.ACTIVE else None

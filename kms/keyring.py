@@ -28,6 +28,7 @@ from kms.unwrapped import UnwrappedKeys
 __all__ = ["Keyring"]
 
 DEFAULT_LEASES: Final = LeaseSettings()
+FIRST_SEQUENCE: Final = 1
 
 
 class Keyring:
@@ -127,10 +128,10 @@ class Keyring:
         return self._unwrapped.get(self._live(purpose, key_id)).leased
 
     def first(self, purpose: Purpose) -> DataKey:
-        """The key with the lowest sequence: what must stay the same over rotations is keyed by it."""
+        """The key with sequence 1: what must stay the same over rotations is keyed by it."""
         records = self._lease.state.of(purpose)
-        if not records:
-            raise KeyringError(f"keyring {self.name!r} has no {purpose} key: its store was changed by hand")
+        if not records or records[0].sequence != FIRST_SEQUENCE:
+            raise KeyringError(f"keyring {self.name!r} has no first {purpose} key: its store was changed by hand")
         return self.opening(purpose, records[0].key_id)
 
     def records(self, purpose: Purpose | None = None) -> list[KeyRecord]:

@@ -32,6 +32,10 @@ class Held:
     def soft(self) -> float:
         return self.leased.until
 
+    def is_of(self, record: KeyRecord) -> bool:
+        """Whether the key was unwrapped for the place that the record gives it; else the record was changed."""
+        return (self.key.purpose, self.key.sequence) == (record.purpose, record.sequence)
+
 
 class UnwrappedKeys:
     """Unwraps through the provider, at most once a key and soft lease. Shared by threads."""
@@ -56,11 +60,10 @@ class UnwrappedKeys:
         return self._held.get(key_id)
 
     def on_news(self, records: Iterable[KeyRecord]) -> None:
-        """From now on hold nothing but live keys of these records."""
+        """From now on hold nothing but live keys of these records, each in its place."""
         self._records = {record.key_id: record for record in records if record.live}
-        for key_id in list(self._held):
-            if key_id not in self._records:
-                self._drop(key_id)
+        for key_id, held in list(self._held.items()):
+            self._drop_unless_current(key_id, held)
 
     def get(self, record: KeyRecord) -> Held:
         """The record's key, unwrapped again if due. While one thread asks, the others go on with what they have.
@@ -155,6 +158,10 @@ class UnwrappedKeys:
             if before is not None and before.key == key:
                 key = before.key  # the same object: whoever made a cipher of it may keep the cipher
             leased = LeasedKey(key, asked + self._leases.unwrapped_soft)
-            self._held[record.key_id] = Held(leased, asked + self._leases.unwrapped_hard)
-            if record.key_id not in self._records:
-                self._drop(record.key_id)
+            held = self._held[record.key_id] = Held(leased, asked + self._leases.unwrapped_hard)
+            self._drop_unless_current(record.key_id, held)
+
+    def _drop_unless_current(self, key_id: bytes, held: Held) -> None:
+        record = self._records.get(key_id)
+        if record is None or not held.is_of(record):
+            self._drop(key_id)

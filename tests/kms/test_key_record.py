@@ -57,3 +57,11 @@ def test_a_state_finds_records_by_purpose_id_and_activity() -> None:
     assert state.active(Purpose.LEDGER) is None
     assert state.find(b"\0\0\0\4") == other
     assert state.find(b"\0\0\0\5") is None
+
+
+def test_an_older_key_does_not_seal_because_a_newer_one_is_no_longer_active() -> None:
+    old = replace(RECORD, state=KeyState.ACTIVE)
+    new = replace(RECORD, key_id=b"\0\0\0\2", sequence=2, state=KeyState.DEACTIVATED)
+    tombstone = replace(new, state=KeyState.DESTROYED, wrapped=None)
+    assert KeyringState(bytes(16), "main", (old, new)).active(Purpose.DATA) is None
+    assert KeyringState(bytes(16), "main", (old, tombstone)).active(Purpose.DATA) == old

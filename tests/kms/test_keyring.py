@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from kms.errors import (
     AccessDeniedError,
@@ -223,6 +223,44 @@ def test_the_first_key_stays_the_first(keyring: Keyring) -> None:
     keyring.rotate(LEDGER)
     assert keyring.first(LEDGER) == first
     assert first.sequence == 1
+
+
+def test_no_other_key_becomes_the_first_when_the_first_is_taken_away_by_sql(keyring: Keyring, store: KeyStore) -> None:
+    first = keyring.first(LEDGER)
+    keyring.rotate(LEDGER)
+    with writing(store.engine) as connection:
+        connection.execute(delete(key_table).where(key_table.c.key_id == first.key_id))
+    keyring.records()
+    with pytest.raises(KeyringError, match="no first ledger key"):
+        keyring.first(LEDGER)
+
+
+@pytest.mark.parametrize("changes", [{"sequence": 9, "state": "active"}, {"state": "active"}], ids=str)
+def test_a_key_that_was_rotated_away_does_not_seal_again_by_sql(
+    any_store: KeyStore, provider: ScriptedProvider, clock: ManualClock, changes: dict[str, Any]
+) -> None:
+    keyring = Keyring.create(any_store, provider, "main", clock=clock)
+    old = keyring.sealing(DATA).key
+    new = keyring.rotate(DATA)
+    with writing(any_store.engine) as connection:
+        connection.execute(update(key_table).where(key_table.c.key_id == new.key_id).values(state="deactivated"))
+        connection.execute(update(key_table).where(key_table.c.key_id == old.key_id).values(changes))
+    clock.advance(180)
+    with pytest.raises((CannotUnwrapError, KeyringError)):
+        keyring.sealing(DATA)
+
+
+def test_a_key_of_another_purpose_does_not_seal_by_sql(
+    any_store: KeyStore, provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    keyring = Keyring.create(any_store, provider, "main", clock=clock)
+    index = keyring.sealing(INDEX).key
+    with writing(any_store.engine) as connection:
+        row = key_table.c.key_id == index.key_id
+        connection.execute(update(key_table).where(row).values(purpose="data", sequence=9))
+    clock.advance(180)
+    with pytest.raises(CannotUnwrapError):
+        keyring.sealing(DATA)
 
 
 def test_a_destroyed_key_is_told_as_such_everywhere_within_the_leases(

@@ -5,6 +5,7 @@ import threading
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -265,3 +266,14 @@ def test_a_forked_child_holds_nothing_and_is_not_stuck(keys: UnwrappedKeys, kept
     assert keys.peek(kept[0].key_id) is None
     keys.on_news(kept)
     assert keys.get(kept[0]).key.key_id == kept[0].key_id
+
+
+@pytest.mark.parametrize("changes", [{"sequence": 9}, {"purpose": Purpose.INDEX}], ids=str)
+def test_a_key_that_is_held_serves_no_record_that_gives_it_another_place(
+    keys: UnwrappedKeys, kept: list[KeyRecord], changes: dict[str, Any]
+) -> None:
+    keys.get(kept[0])
+    keys.on_news([moved := replace(kept[0], **changes)])
+    assert keys.peek(kept[0].key_id) is None
+    with pytest.raises(CannotUnwrapError):
+        keys.get(moved)
