@@ -107,11 +107,13 @@ def parse_key(text: bytes, where: str) -> SecretKey:
     if not isinstance(text, bytes):
         raise TypeError(f"the content of a key file is bytes, not {type(text).__name__}")
     text = text.strip()
-    if len(text) != 2 * KEY_FILE_BYTES or not all(c in b"0123456789abcdefABCDEF" for c in text):
-        raise KeyFileError(
-            f"the key file {where} holds {len(text)} characters: expected are {2 * KEY_FILE_BYTES}, all hexadecimal"
-        )
-    return SecretKey(bytes.fromhex(text.decode("ascii")))
+    size = len(text)
+    if size == 2 * KEY_FILE_BYTES and all(c in b"0123456789abcdefABCDEF" for c in text):
+        return SecretKey(bytes.fromhex(text.decode("ascii")))
+    del text  # most of a key perhaps, and the error shows this frame
+    raise KeyFileError(
+        f"the key file {where} holds {size} characters: expected are {2 * KEY_FILE_BYTES}, all hexadecimal"
+    )
 
 
 def create_key_file(path: Path, *, random: Callable[[int], bytes] = os.urandom) -> str:
@@ -119,14 +121,19 @@ def create_key_file(path: Path, *, random: Callable[[int], bytes] = os.urandom) 
 
     Raises: KeyFileError if the file exists or cannot be made.
     """
-    key = SecretKey(random(KEY_FILE_BYTES))
+    key, path = SecretKey(random(KEY_FILE_BYTES)), Path(path)
+    draft = path.with_name(f"{path.name}.{os.urandom(4).hex()}.new")  # no half of a key ever has the file's own name
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(key.raw.hex().encode() + b"\n")
-            file.flush()
-            os.fsync(descriptor)
-        folder = os.open(Path(path).parent, os.O_RDONLY)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(key.raw.hex().encode() + b"\n")
+                file.flush()
+                os.fsync(descriptor)
+            os.link(draft, path)
+        finally:
+            os.unlink(draft)
+        folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:

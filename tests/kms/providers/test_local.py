@@ -1,5 +1,6 @@
 """A local key file: who may read it, what it holds, and what its key refuses."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -14,6 +15,7 @@ from kms.open_provider import open_provider
 from kms.provider import Wrapped
 from kms.providers.local import LocalProvider, create_key_file, parse_key, read_key_file
 from kms.secret import SecretKey
+from tests.kms.providers.transit import frames_of
 
 TEXT = "00112233445566778899aabbccddeeff" * 2
 KEY = SecretKey(bytes(range(32)))
@@ -91,7 +93,7 @@ def test_k10_06_anything_but_64_hexadecimal_characters_is_one_line_that_says_so(
     with pytest.raises(KeyFileError, match="expected are 64, all hexadecimal") as raised:
         read_key_file(key_file(tmp_path / "kek", content))
     assert "\n" not in str(raised.value)
-    assert "2233445566" not in str(raised.value)
+    assert "2233445566" not in frames_of(raised.value)
 
 
 def test_k10_06_text_where_bytes_are_wanted_is_a_clear_error() -> None:
@@ -143,6 +145,35 @@ def test_a_new_key_file_is_ours_alone_and_never_written_over(tmp_path: Path) -> 
         create_key_file(path)
     with pytest.raises(KeyFileError, match="cannot write"):
         create_key_file(tmp_path / "no" / "kek")
+
+
+def test_a_key_file_that_could_not_be_written_whole_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", full)
+        with pytest.raises(KeyFileError, match="No space"):
+            create_key_file(tmp_path / "kek")
+    assert list(tmp_path.iterdir()) == []
+    create_key_file(tmp_path / "kek")
+    assert [path.name for path in tmp_path.iterdir()] == ["kek"]
+
+
+def test_a_key_file_has_its_name_only_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a process that ends in between leaves a file that is no key and is never written over."""
+    sizes: list[int] = []
+    fsync = os.fsync
+
+    def seen(descriptor: int) -> None:
+        sizes.extend(path.stat().st_size for path in tmp_path.iterdir() if path.name == "kek")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", seen)
+    create_key_file(tmp_path / "kek")
+    assert sizes == [65]
 
 
 @pytest.mark.parametrize("uri", ["local:", "other:x"])
