@@ -72,10 +72,10 @@ class TransitProvider:
         if isinstance(data, Exception):
             raise data
         try:
-            ciphertext, version = str(data["ciphertext"]), int(data["key_version"])
-        except (KeyError, TypeError, ValueError):
+            ciphertext, version = data["ciphertext"].encode("ascii"), int(data["key_version"])
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
             raise self._no_proper_answer() from None
-        return Wrapped(ciphertext.encode("ascii"), self.kek, str(version))
+        return Wrapped(ciphertext, self.kek, str(version))
 
     def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
         """The keys, in order, by as few requests as the server takes."""
@@ -110,7 +110,9 @@ class TransitProvider:
             keys.append(key)
         return keys
 
-    def _key(self, result: dict[str, Any]) -> SecretKey | KmsError:
+    def _key(self, result: Any) -> SecretKey | KmsError:
+        if not isinstance(result, dict):
+            return self._no_proper_answer()
         if result.get("error"):
             known = error_for_text(str(result["error"]), self.kek)
             return known or CannotUnwrapError(f"a wrapped key does not open under {self.kek}")

@@ -43,10 +43,14 @@ _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
     ("missing 'context' for key derivation", MisconfiguredError, "{kek} got no context: report this"),
 )
 
+HEADER: Final = "the token or the namespace for {kek} is not one line of plain text: is there a line break in it?"
+
 # In this order: SSLError is a ConnectionError, and all of requests' errors are OSErrors.
 _EXCEPTIONS: Final[tuple[tuple[type[Exception], type[KmsError], str], ...]] = (
     (requests.exceptions.SSLError, MisconfiguredError, "the TLS certificate of the server of {kek} is not trusted"),
     (requests.exceptions.InvalidURL, MisconfiguredError, "the address of {kek} cannot be used"),
+    (requests.exceptions.InvalidHeader, MisconfiguredError, HEADER),
+    (UnicodeEncodeError, MisconfiguredError, HEADER),
     (requests.exceptions.RequestException, UnavailableError, "the server of {kek} does not answer"),
     (hv.Forbidden, AccessDeniedError, "the policy of this login does not allow what was asked of {kek}"),
     (hv.VaultDown, UnavailableError, "the server of {kek} is sealed or down"),

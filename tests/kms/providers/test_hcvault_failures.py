@@ -26,7 +26,7 @@ from kms.provider import Wrapped
 from kms.providers.hcvault import TransitProvider
 from kms.providers.hcvault_failures import error_for_exception, error_for_text
 from kms.secret import SecretKey, SecretText
-from tests.kms.providers.transit import Transit
+from tests.kms.providers.transit import Transit, b64, frames_of
 from tests.servers.openbao import _api_port, bao_dev, dies_with_parent
 
 openbao = pytest.mark.openbao
@@ -178,13 +178,16 @@ def answering() -> Iterator[Callable[[int, bytes], int]]:
 
     def start(status: int, body: bytes) -> int:
         class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers["Content-Length"]))
+            def do_GET(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"] or 0))
                 self.send_response(status)
                 self.send_header("Location", "http://127.0.0.1:1/elsewhere")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
+
+            def do_POST(self) -> None:
+                self.do_GET()
 
             def log_message(self, *arguments: object) -> None:
                 pass
@@ -229,6 +232,35 @@ def test_an_answer_that_is_none_is_an_outage_and_no_redirect_is_followed(
 def test_what_is_no_key_is_refused(answering: Callable[[int, bytes], int], result: bytes) -> None:
     with pytest.raises(CannotUnwrapError, match="is no key"):
         some(provider_at(answering(200, b'{"data": {"batch_results": [' + result + b"]}}")))
+
+
+@pytest.mark.parametrize("second", [b"null", b'"x"', b"5", b"[]"])
+def test_an_item_that_is_no_object_is_an_outage_and_shows_no_other_item(
+    answering: Callable[[int, bytes], int], second: bytes
+) -> None:
+    first = b'{"plaintext": "' + b64(KEY.raw).encode() + b'"}'
+    provider = provider_at(answering(200, b'{"data": {"batch_results": [' + first + b", " + second + b"]}}"))
+    with pytest.raises(UnavailableError, match="no proper answer") as raised:
+        provider.unwrap([(Wrapped(b"vault:v1:AAAA", "", "1"), b"p")] * 2)
+    assert b64(KEY.raw) not in frames_of(raised.value)
+
+
+@pytest.mark.parametrize(
+    "wrapped", ['"\u00e9", "key_version": 1', 'null, "key_version": 1', '"a", "key_version": Infinity']
+)
+def test_what_is_no_wrapped_key_is_an_outage(answering: Callable[[int, bytes], int], wrapped: str) -> None:
+    answer = f'{{"data": {{"derived": true, "ciphertext": {wrapped}}}}}'
+    with pytest.raises(UnavailableError, match="no proper answer"):
+        provider_at(answering(200, answer.encode())).wrap(KEY, b"p")
+
+
+@pytest.mark.parametrize("token", ["hunter2\n", "hunter2\udce9"])
+def test_k10_04_a_token_with_a_line_break_is_misconfigured_not_an_outage(
+    answering: Callable[[int, bytes], int], token: str
+) -> None:
+    with pytest.raises(MisconfiguredError, match="line break") as raised:
+        some(provider_at(answering(200, b"{}"), token=SecretText(token)))
+    assert "hunter2" not in frames_of(raised.value)
 
 
 def test_https_to_a_plain_server_is_misconfigured_not_an_outage(answering: Callable[[int, bytes], int]) -> None:
