@@ -42,6 +42,7 @@ class KeyChanges:
         """Make a PRE-ACTIVE key, or a new one, ACTIVE instead of the one that is; give the key that is ACTIVE then.
 
         read: gives the state as it is now. If another process rotates meanwhile, its new key is the answer.
+        Raises: KmsError, also if the provider does not open the key that is ACTIVE.
         """
         before = active_key(read(), purpose)
         for _ in range(ATTEMPTS):
@@ -50,19 +51,25 @@ class KeyChanges:
             if active.key_id != before.key_id:
                 return active
             waiting = [r for r in state.of(purpose) if r.state is KeyState.PRE_ACTIVE and r.sequence > active.sequence]
+            self._require_opens(active, *waiting[:1])
             record = waiting[0] if waiting else self._new_key(state, purpose, KeyState.ACTIVE)
             if self._store.activate(record, instead_of=active.key_id):
                 return active_key(read(), purpose)
         raise self._keeps_changing(before)
 
     def prepare(self, read: Callable[[], KeyringState], purpose: Purpose) -> KeyRecord:
-        """Add a PRE-ACTIVE key."""
+        """Add a PRE-ACTIVE key. Raises: as rotate."""
         before = active_key(read(), purpose)
+        self._require_opens(before)
         for _ in range(ATTEMPTS):
             record = self._new_key(read(), purpose, KeyState.PRE_ACTIVE)
             if self._store.add(record):
                 return record
         raise self._keeps_changing(before)
+
+    def _require_opens(self, *records: KeyRecord) -> None:
+        """Under another KEK, such as the wrong key file's, a new key would seal nowhere but here."""
+        self._provider.unwrap([(record.wrapped, record.context) for record in records if record.wrapped is not None])
 
     def _new_key(self, state: KeyringState, purpose: Purpose, key_state: KeyState) -> KeyRecord:
         return new_key(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kms.errors import KeyringError
+from kms.errors import CannotUnwrapError, KeyringError
 from kms.key_changes import KeyChanges, active_key
 from kms.key_record import KeyringState, KeyState, Purpose
 from kms.key_store import KeyStore
@@ -84,6 +84,24 @@ def test_a_rotation_elsewhere_while_we_wrap_is_the_answer(any_store: KeyStore, p
     assert len(reads) == 3
     assert won == any_store.load("main").active(DATA)
     assert [r.sequence for r in any_store.load("main").of(DATA)] == [1, 2]
+
+
+def test_another_kek_makes_no_key_that_the_others_do_not_open(store: KeyStore, provider: ScriptedProvider) -> None:
+    keyring = Keyring.create(store, provider, "main")
+    wrong = Keyring.open(store, ScriptedProvider(b"x" * 32), "main")
+    for change in (wrong.rotate, wrong.prepare):
+        with pytest.raises(CannotUnwrapError, match="give the right key file"):
+            change(DATA)
+    assert [r.sequence for r in keyring.records(DATA)] == [1]
+
+
+def test_a_waiting_key_that_does_not_open_is_not_made_active(store: KeyStore, provider: ScriptedProvider) -> None:
+    keyring = Keyring.create(store, provider, "main")
+    waiting = keyring.prepare(DATA)
+    provider.refuse[waiting.context] = CannotUnwrapError("changed")
+    with pytest.raises(CannotUnwrapError):
+        keyring.rotate(DATA)
+    assert keyring.sealing(DATA).key.sequence == 1
 
 
 def test_a_store_that_never_takes_the_key_is_given_up(store: KeyStore, provider: ScriptedProvider) -> None:
