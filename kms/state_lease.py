@@ -41,6 +41,7 @@ class StateLease:
         self._clock = clock
         self._on_news = on_news
         self._begun = 0  # readings begun so far
+        self._latest = 0  # the last of them that gave a state
         self._outages = 0  # readings that failed because the store is unavailable
         self._outage = ""  # what the last one said
         self.forget_after_fork()
@@ -83,7 +84,7 @@ class StateLease:
         with self._lock:
             if self._outages != outages:  # found while we waited: not every thread waits for a timeout of its own
                 raise UnavailableError(self._outage)
-            if self._begun == begun and not enough(self._snapshot.state):
+            if self._latest <= begun and not enough(self._snapshot.state):
                 self._snapshot = self._ask()
             return self._snapshot.state
 
@@ -125,4 +126,5 @@ class StateLease:
             self._outages, self._outage = self._outages + 1, str(error)
             raise
         self._on_news(state)
+        self._latest = self._begun
         return Snapshot(state, asked, asked + REFRESH_AT * self._leases.sealing)

@@ -174,6 +174,36 @@ def test_threads_that_wait_share_an_outage(lease: StateLease, source: Source, cl
     assert lease.for_sealing()[0].name == "2"
 
 
+def test_a_thread_that_waited_for_a_failed_reading_reads_for_itself(lease: StateLease, source: Source) -> None:
+    """Else it would take what was read before it asked for news."""
+    reading, gate = threading.Event(), threading.Event()
+    source.fail = KeyringError("there is no keyring called main")
+
+    def slowly() -> None:
+        reading.set()
+        gate.wait(10)
+
+    source.before = slowly
+    failures: list[str] = []
+
+    def ask() -> None:
+        try:
+            lease.reload()
+        except KeyringError as error:
+            failures.append(str(error))
+
+    with lease._lock:  # as if another thread were reading while both come
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.2)
+    assert reading.wait(10)
+    gate.set()
+    for thread in threads:
+        thread.join()
+    assert len(failures) == 2
+
+
 def test_while_one_thread_reads_the_others_seal_on(lease: StateLease, source: Source, clock: ManualClock) -> None:
     clock.advance(150)
     reading, gate = threading.Event(), threading.Event()
