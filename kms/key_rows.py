@@ -1,6 +1,7 @@
 """Key rows: a key record as a row of noisevault_key, and back, the same on every database."""
 
 from datetime import UTC, datetime
+from operator import index
 from typing import Any
 
 from sqlalchemy import Row
@@ -37,19 +38,26 @@ def to_row(record: KeyRecord) -> dict[str, Any]:
 
 def from_row(row: Row[Any]) -> KeyRecord:
     """The record in a row. Raises: KeyringError if the program never wrote such a row."""
-    key_id = bytes(row.key_id)
     try:
         return KeyRecord(
-            keyring_id=bytes(row.keyring_id),
+            keyring_id=_octets(row.keyring_id),
             purpose=Purpose(row.purpose),
-            key_id=key_id,
-            sequence=row.sequence,
+            key_id=_octets(row.key_id),
+            sequence=index(row.sequence),
             state=KeyState(row.state),
-            wrapped=None if row.wrapped is None else Wrapped(bytes(row.wrapped), row.kek, row.kek_version),
+            wrapped=None if row.wrapped is None else Wrapped(_octets(row.wrapped), row.kek, row.kek_version),
             created_at=datetime.fromisoformat(row.created_at),
             changed_at=datetime.fromisoformat(row.changed_at),
         )
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        shown = row.key_id.hex() if isinstance(row.key_id, bytes) else repr(row.key_id)
         raise KeyringError(
-            f"the row of key {key_id.hex()} makes no sense ({error}): it was changed by hand, restore it from a backup"
+            f"the row of key {shown} makes no sense ({error}): it was changed by hand, restore it from a backup"
         ) from None
+
+
+def _octets(value: object) -> bytes:
+    """SQLite keeps a value of any type in any column; bytes(5) would be five zeros."""
+    if not isinstance(value, bytes):
+        raise TypeError(f"{type(value).__name__} where bytes should be")
+    return value

@@ -201,6 +201,15 @@ def test_a_row_changed_by_hand_is_told_as_such(any_store: KeyStore, column: str,
         any_store.load("main")
 
 
+@pytest.mark.parametrize("change", ["sequence = 'x'", "sequence = 1.5", "wrapped = 'abc'", "wrapped = 5"])
+def test_a_value_of_another_type_in_sqlite_is_told_as_such(store: KeyStore, change: str) -> None:
+    with_keyring(store, record(b"aaaa"))
+    with writing(store.engine) as connection:
+        connection.execute(text(f"UPDATE noisevault_key SET {change}"))
+    with pytest.raises(KeyringError, match="61616161 makes no sense"):
+        store.load("main")
+
+
 def test_the_schema_can_be_created_again(any_store: KeyStore) -> None:
     any_store.create_schema()
     any_store.check_schema()
