@@ -13,7 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
 
-__all__ = ["open_key_database", "prepare", "reading", "writing"]
+__all__ = ["erase_old_pages", "open_key_database", "prepare", "reading", "writing"]
 
 CONNECT_SECONDS: Final = 5
 STATEMENT_SECONDS: Final = 10
@@ -72,6 +72,25 @@ def writing(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes, committed at the end. Raises: UnavailableError."""
     with _translated(), engine.begin() as connection:
         yield connection
+
+
+def erase_old_pages(engine: Engine) -> None:
+    """Empty SQLite's log, which keeps what was overwritten; nothing on servers.
+
+    Raises: UnavailableError if somebody reads all the while.
+    """
+    if engine.dialect.name != "sqlite":
+        return
+    with _translated(), engine.connect() as connection:
+        cursor = connection.connection.cursor()  # the driver's own: a checkpoint is made outside of transactions
+        try:
+            busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.OperationalError:
+            busy = True
+        finally:
+            cursor.close()
+    if busy:
+        raise UnavailableError("the key store's log cannot be emptied while it is read: try again")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from sqlalchemy.schema import CreateTable
 
 from kms.errors import KeyringError
 from kms.fork import forget_in_child, let_go_before_fork
-from kms.key_database import open_key_database, prepare, reading, writing
+from kms.key_database import erase_old_pages, open_key_database, prepare, reading, writing
 from kms.key_record import KeyRecord, KeyringState, KeyState
 from kms.key_rows import from_row, time_text, to_row
 from kms.key_tables import key_table, keyring_table, metadata
@@ -145,9 +145,10 @@ class KeyStore:
         return False
 
     def destroy(self, keyring_id: bytes, key_id: bytes) -> None:
-        """Erase the wrapped bytes and keep the tombstone. Again on a tombstone: nothing.
+        """Erase the wrapped bytes and keep the tombstone. Again on a tombstone: nothing but what is left in a log.
 
-        Raises: KeyringError if there is no such key or its state forbids it (an ACTIVE key is rotated first).
+        Raises: KeyringError if there is no such key or its state forbids it (an ACTIVE key is rotated first),
+        UnavailableError if they could not be erased everywhere.
         """
         with writing(self.engine) as connection:
             _lock_keyring(connection, keyring_id)
@@ -156,6 +157,7 @@ class KeyStore:
                 raise KeyringError(f"the keyring has no key {key_id.hex()}")
             if record.state is not KeyState.DESTROYED:
                 self._set_state(connection, record, KeyState.DESTROYED)
+        erase_old_pages(self.engine)
 
     def _set_state(self, connection: Connection, record: KeyRecord, state: KeyState) -> None:
         if not record.state.may_become(state):

@@ -1,21 +1,20 @@
 """The key store: keyrings and wrapped keys on both kinds of database, also when two processes race."""
 
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from kms.errors import CannotUnwrapError, KeyringError
+from kms.errors import CannotUnwrapError, KeyringError, UnavailableError
 from kms.key_database import reading, writing
 from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
 from kms.key_store import KeyStore, _lock_keyring
@@ -136,23 +135,33 @@ def test_a_destroyed_key_leaves_a_tombstone_without_its_bytes(any_store: KeyStor
     assert not record_of(any_store, b"aaaa").live
 
 
-def file_of(store: KeyStore) -> bytes:
-    """The database file, after all that lies beside it was moved into it."""
-    path = store.engine.url.database
-    assert path is not None
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    with open(path, "rb") as file:
-        return file.read()
+def files_of(store: KeyStore) -> bytes:
+    """All that SQLite has on the disk: the database file and what lies beside it."""
+    path = Path(str(store.engine.url.database))
+    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
 
 
 def test_the_wrapped_bytes_of_a_destroyed_key_are_overwritten_on_sqlite(store: KeyStore) -> None:
     with_keyring(store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
     wrapped = record_of(store, b"aaaa").wrapped
     assert wrapped is not None
-    assert wrapped.ciphertext in file_of(store)
+    assert wrapped.ciphertext in files_of(store)
     store.destroy(KEYRING, b"aaaa")
-    assert wrapped.ciphertext not in file_of(store)
+    assert wrapped.ciphertext not in files_of(store)
+
+
+def test_bytes_that_could_not_be_erased_are_told_and_erased_by_another_try(store: KeyStore) -> None:
+    with_keyring(store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
+    wrapped = record_of(store, b"aaaa").wrapped
+    assert wrapped is not None
+    with reading(store.engine) as slow, store.engine.connect() as other:
+        slow.execute(select(key_table)).all()
+        other.connection.cursor().execute("PRAGMA busy_timeout = 0")
+        other.close()
+        with pytest.raises(UnavailableError, match="log cannot be emptied"):
+            store.destroy(KEYRING, b"aaaa")
+    store.destroy(KEYRING, b"aaaa")
+    assert wrapped.ciphertext not in files_of(store)
 
 
 @pytest.mark.parametrize("key_id", [b"bbbb", b"zzzz"], ids=["active", "unknown"])
