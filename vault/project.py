@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine, Table, create_engine, inspect
 
-from kms import Keyring, KeyringError, KeyStore, ProviderSettings, Purpose, open_key_database, open_provider
+from kms import Keyring, KeyStore, ProviderSettings, Purpose, open_key_database, open_provider
 from vault.attach import attach
 from vault.errors import PolicyError
 from vault.field import Field
@@ -34,9 +34,7 @@ class Project:
         """
         store = KeyStore(open_key_database(policy.keys_url))
         store.create_schema()
-        try:
-            store.load(policy.vault.keyring)
-        except KeyringError:
+        if policy.vault.keyring not in store.names():
             Keyring.create(store, open_provider(policy.vault.kek, settings), policy.vault.keyring)
         project = cls.open(policy, settings)
         for table in project.tables.values():
@@ -74,6 +72,13 @@ class Project:
     @property
     def active_data_key_id(self) -> str:
         return self.opened.keyring.sealing(Purpose.DATA).key.key_id.hex()
+
+
+def has_keyring(policy: Policy) -> bool:
+    """Whether the policy's keyring was made already. Raises: KmsError."""
+    store = KeyStore(open_key_database(policy.keys_url))
+    store.create_schema()
+    return policy.vault.keyring in store.names()
 
 
 def policy_beside(path: Path) -> Policy:

@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from kms import KeyFileError
 from kms.providers.local import create_key_file
 from vault.bridge import declare_budgets, open_ledger
 from vault.cli.options import POLICY, PolicyOption, load_policy, provider_settings
 from vault.errors import PolicyError
-from vault.project import Project
+from vault.project import Project, has_keyring
 
 
 def init(
@@ -19,7 +20,7 @@ def init(
     example: Annotated[bool, typer.Option("--example", help="Write an example policy instead, to edit.")] = False,
 ) -> None:
     """Make the key file, the keyring, the tables and the budgets that the policy names; what is there stays."""
-    console = Console(soft_wrap=True, highlight=False)
+    console = Console(soft_wrap=True, highlight=False, markup=False)
     if example:
         write_example(policy)
         console.print(f"wrote {policy}; edit it, then type: noisevault init")
@@ -27,6 +28,11 @@ def init(
     rules = load_policy(policy)
     key_file = local_key_file(rules.vault.kek)
     if key_file is not None and not key_file.exists():
+        if has_keyring(rules):
+            raise KeyFileError(
+                f"the keyring {rules.vault.keyring} was made with a key file that is not at {key_file}:"
+                " put it back there from its copy, a new one would open nothing"
+            )
         create_key_file(key_file)
         console.print(f"key-encryption key: {key_file} (mode 0600); keep a copy elsewhere, without it nothing opens")
     project = Project.create(rules, provider_settings())

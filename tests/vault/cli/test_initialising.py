@@ -1,4 +1,6 @@
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 from tests.vault.cli.conftest import Run
@@ -40,3 +42,23 @@ def test_the_example_is_a_policy_that_init_takes(run: Run, tmp_path: Path) -> No
 
 def test_without_a_policy_one_is_told_how_to_begin(run: Run) -> None:
     assert "noisevault init --example" in run("init").err
+
+
+def test_a_key_file_that_went_missing_is_not_replaced_by_a_new_one(run: Run, tmp_path: Path) -> None:
+    write_policy(tmp_path)
+    run("init")
+    kept = (tmp_path / "kek").rename(tmp_path / "copy")
+    again = run("init")
+    assert again.status == 1
+    assert "put it back" in again.err
+    assert not (tmp_path / "kek").exists()
+    kept.rename(tmp_path / "kek")
+    assert run("init").status == 0
+
+
+def test_a_keyring_that_was_changed_by_hand_is_told_as_such_and_not_made_anew(run: Run, tmp_path: Path) -> None:
+    write_policy(tmp_path)
+    run("init")
+    with closing(sqlite3.connect(tmp_path / "keys.db")) as keys, keys:
+        keys.execute("UPDATE noisevault_key SET state = 'asleep'")
+    assert "changed by hand" in run("init").err
