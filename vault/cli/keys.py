@@ -39,7 +39,7 @@ def list_keys(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> Non
     table = Table(*rows[0], title=f"keyring {project.opened.keyring.name}")
     for row in rows:
         table.add_row(*(str(cell) for cell in row.values()))
-    Console().print(table)
+    Console(markup=False).print(table)  # what the database says is text, brackets too
 
 
 def rotate(policy: PolicyOption = POLICY) -> None:
@@ -47,7 +47,7 @@ def rotate(policy: PolicyOption = POLICY) -> None:
     project = open_project(policy)
     old = project.active_data_key_id
     record = project.opened.keyring.rotate(Purpose.DATA)
-    Console().print(
+    Console(markup=False).print(
         f"active data key {record.key_id.hex()}, sequence {record.sequence}; {old} opens only.\n"
         "Services seal with the new key within 180 s; then type: noisevault reencrypt",
         highlight=False,

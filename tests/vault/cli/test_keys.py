@@ -1,4 +1,9 @@
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
 
 from tests.vault.cli.conftest import Run
 
@@ -19,3 +24,10 @@ def test_rotate_makes_a_new_key_active_and_old_values_still_open(loaded: Run) ->
     states = [key["state"] for key in json.loads(loaded("keys", "list", "--json").out) if key["purpose"] == "data"]
     assert states == ["deactivated", "active"]
     assert "asthma" in loaded("show").out
+
+
+@pytest.mark.parametrize("kek", ["hcvault://[fe80::1]:8200/t/keys/k", "[/x]"])
+def test_brackets_in_what_the_database_says_are_shown_as_they_are(loaded: Run, tmp_path: Path, kek: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "keys.db")) as keys, keys:
+        keys.execute("UPDATE noisevault_key SET kek = ? WHERE purpose = 'index'", (kek,))
+    assert kek in loaded("keys", "list").out
