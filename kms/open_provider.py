@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
 
 from kms.errors import UnknownProviderError
 from kms.provider import KeyProvider
@@ -39,7 +38,8 @@ def open_provider(uri: str, settings: ProviderSettings = ProviderSettings()) -> 
 
     Raises: UnknownProviderError, MisconfiguredError, KeyFileError.
     """
-    match urlsplit(uri).scheme:
+    scheme, colon, _ = uri.strip().partition(":")
+    match scheme.lower() if colon else "":
         case "local":
             from kms.providers.local import LocalProvider
 

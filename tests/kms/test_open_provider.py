@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kms.errors import KeyFileError, MisconfiguredError, UnknownProviderError
+from kms.errors import KeyFileError, KmsError, MisconfiguredError, UnknownProviderError
 from kms.open_provider import ProviderSettings, open_provider
 from kms.providers.hcvault import TransitProvider
 from kms.providers.local import LocalProvider, create_key_file
@@ -24,6 +24,15 @@ def test_the_scheme_chooses_the_provider(tmp_path: Path) -> None:
 def test_another_scheme_is_refused_with_those_there_are(uri: str) -> None:
     with pytest.raises(UnknownProviderError, match=r"write local:PATH or hcvault://HOST:8200/transit/keys/NAME"):
         open_provider(uri)
+
+
+@pytest.mark.parametrize(
+    ("uri", "error"),
+    [("hcvault://[::1/transit/keys/main", MisconfiguredError), ("local://[x", KeyFileError), ("x://[", KmsError)],
+)
+def test_k13_10_a_bracket_that_is_not_closed_is_an_error_of_ours(uri: str, error: type[KmsError]) -> None:
+    with pytest.raises(error):
+        open_provider(uri, SETTINGS)
 
 
 def test_a_missing_key_file_is_told_as_such(tmp_path: Path) -> None:
