@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import QueuePool
 
 from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
 
@@ -28,6 +29,7 @@ POSTGRESQL: Final[dict[str, Any]] = {
         "target_session_attrs": "read-write",  # a replica's news are old
     },
 }
+URLS: Final = "keys are kept in sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE: write one of them"
 # A transaction that only reads says so, and does not wait for SQLite's one writer.
 READ_ONLY: Final = "noisevault_read_only"
 
@@ -44,11 +46,11 @@ def open_key_database(url: str) -> Engine:
         ]
         engine = create_engine(url, hide_parameters=True, **options)
     except (ArgumentError, KeyError):
-        raise MisconfiguredError(
-            "keys are kept in sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE: write one of them"
-        ) from None
+        raise MisconfiguredError(URLS) from None
     except ModuleNotFoundError as missing:
         raise MissingExtraError(f"{missing.name} is not installed: pip install 'noisevault[postgres]'") from None
+    if engine.dialect.name == "sqlite" and not isinstance(engine.pool, QueuePool):
+        raise MisconfiguredError(URLS)  # in memory, where every thread would have other keys
     prepare(engine)
     return engine
 

@@ -80,7 +80,17 @@ def test_a_database_that_does_not_answer_is_unavailable_and_no_password_is_told(
     assert raised.value.__suppress_context__
 
 
-@pytest.mark.parametrize("url", ["", "keys.db", "mysql+pymysql://u:hunter2@h/d", "postgresql+asyncpg://u:hunter2@h/d"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "keys.db",
+        "mysql+pymysql://u:hunter2@h/d",
+        "postgresql+asyncpg://u:hunter2@h/d",
+        "sqlite://",
+        "sqlite:///:memory:",
+    ],
+)
 def test_a_database_that_cannot_keep_keys_is_refused_with_those_that_can(url: str) -> None:
     with pytest.raises(MisconfiguredError, match="sqlite:///PATH or postgresql") as raised:
         open_key_database(url)
