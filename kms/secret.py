@@ -21,6 +21,9 @@ class _Guarded:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} is never pickled or copied: open the keyring in the other process")
 
+    def __getstate__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} is not taken apart")
+
     def __copy__(self) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} is never copied: pass the object itself")
 

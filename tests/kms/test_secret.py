@@ -27,7 +27,7 @@ def test_a_secret_does_not_pickle(secret: Any, protocol: int) -> None:
 
 
 @pytest.mark.parametrize("secret", SECRETS, ids=["key", "text"])
-@pytest.mark.parametrize("use", [copy.copy, copy.deepcopy, hash, vars])
+@pytest.mark.parametrize("use", [copy.copy, copy.deepcopy, hash, vars, lambda secret: secret.__getstate__()])
 def test_a_secret_is_neither_copied_nor_hashed_nor_taken_apart(secret: Any, use: Any) -> None:
     with pytest.raises(TypeError):
         use(secret)
