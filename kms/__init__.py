@@ -24,7 +24,7 @@ from kms.errors import (
 )
 from kms.fork import forget_in_child
 from kms.framing import framed, lp
-from kms.key_database import open_key_database
+from kms.key_database import close_before_fork, open_key_database
 from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
@@ -68,6 +68,7 @@ __all__ = [
     "UnknownProviderError",
     "Wrapped",
     "boottime_clock",
+    "close_before_fork",
     "compound_index_key",
     "field_key",
     "forget_in_child",

@@ -5,10 +5,14 @@ they hold their objects weakly.
 """
 
 import os
-from typing import Protocol
-from weakref import WeakSet
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary, WeakSet
 
-__all__ = ["ForgetsInChild", "LetsGoBeforeFork", "forget_in_child", "let_go_before_fork"]
+__all__ = ["ForgetsInChild", "forget_in_child", "let_go_before_fork"]
+
+
+T = TypeVar("T")
 
 
 class ForgetsInChild(Protocol):
@@ -19,16 +23,8 @@ class ForgetsInChild(Protocol):
         ...
 
 
-class LetsGoBeforeFork(Protocol):
-    """Something that a child must not even inherit."""
-
-    def let_go_before_fork(self) -> None:
-        """Close it; it is opened again when it is needed. Runs in the parent, must not raise."""
-        ...
-
-
 _forgetful: WeakSet[ForgetsInChild] = WeakSet()
-_letting_go: WeakSet[LetsGoBeforeFork] = WeakSet()
+_letting_go: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
 
 
 def forget_in_child(thing: ForgetsInChild) -> None:
@@ -36,14 +32,17 @@ def forget_in_child(thing: ForgetsInChild) -> None:
     _forgetful.add(thing)
 
 
-def let_go_before_fork(thing: LetsGoBeforeFork) -> None:
-    """From now on, thing.let_go_before_fork() runs before each fork of this process, for as long as thing lives."""
-    _letting_go.add(thing)
+def let_go_before_fork(thing: T, let_go: Callable[[T], None]) -> None:
+    """From now on, let_go(thing) runs before each fork of this process, for as long as thing lives; it must not raise.
+
+    It closes what a child must not even inherit, and what is opened again when it is needed.
+    """
+    _letting_go[thing] = let_go
 
 
 def _let_all_go() -> None:
-    for thing in list(_letting_go):
-        thing.let_go_before_fork()
+    for thing, let_go in list(_letting_go.items()):
+        let_go(thing)
 
 
 def _forget_all() -> None:

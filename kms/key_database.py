@@ -13,8 +13,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
 from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
+from kms.fork import let_go_before_fork
 
-__all__ = ["erase_old_pages", "open_key_database", "prepare", "reading", "writing"]
+__all__ = ["close_before_fork", "erase_old_pages", "open_key_database", "prepare", "reading", "writing"]
 
 CONNECT_SECONDS: Final = 5
 STATEMENT_SECONDS: Final = 10
@@ -60,6 +61,18 @@ def prepare(engine: Engine) -> None:
     if engine.dialect.name == "sqlite" and not event.contains(engine, "connect", _set_up_sqlite):
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+        close_before_fork(engine)
+
+
+def close_before_fork(engine: Engine) -> None:
+    """Let no child inherit an open SQLite file: it would hold none of the locks, and others delete the log under it."""
+    if engine.dialect.name == "sqlite":
+        let_go_before_fork(engine, _close_idle)
+
+
+def _close_idle(engine: Engine) -> None:
+    if isinstance(engine.pool, QueuePool):  # a database in memory is not a file, and would be lost
+        engine.dispose()
 
 
 @contextmanager

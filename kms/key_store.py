@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Engine, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.pool import QueuePool
 from sqlalchemy.schema import CreateTable
 
 from kms.errors import KeyringError
-from kms.fork import forget_in_child, let_go_before_fork
+from kms.fork import forget_in_child
 from kms.key_database import erase_old_pages, open_key_database, prepare, reading, writing
 from kms.key_record import KeyRecord, KeyringState, KeyState
 from kms.key_rows import from_row, time_text, to_row
@@ -37,17 +36,11 @@ class KeyStore:
         self.engine = engine
         self._now = now
         forget_in_child(self)
-        let_go_before_fork(self)
 
     @classmethod
     def from_url(cls, url: str) -> "KeyStore":
         """A store on an engine of its own."""
         return cls(open_key_database(url))
-
-    def let_go_before_fork(self) -> None:
-        """A child that inherits an open SQLite file takes no locks of its own on it; others would delete its log."""
-        if self.engine.dialect.name == "sqlite" and isinstance(self.engine.pool, QueuePool):
-            self.engine.dispose()
 
     def forget_after_fork(self) -> None:
         """Leave the parent's connections to the parent: kept, since SQLite must not even close them here."""

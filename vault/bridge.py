@@ -15,7 +15,7 @@ from dp.ask import ask
 from dp.ledger import Ledger
 from dp.request import Request
 from dp.tie_break import row_ties
-from kms import Keyring
+from kms import Keyring, close_before_fork
 from vault.arrays import fits, key_bytes, numbers, units
 from vault.ledger_keys import LedgerAuditMacs, LedgerSealer, question_mac, tie_break_salt
 from vault.policy import DatasetPolicy, Policy
@@ -36,7 +36,9 @@ def open_ledger(policy: Policy, keyring: Keyring) -> Ledger:
 
 
 def ledger_engine(url: str) -> Engine:
-    return create_engine(url, hide_parameters=True)
+    engine = create_engine(url, hide_parameters=True)
+    close_before_fork(engine)  # else the charges of a daemon could be lost
+    return engine
 
 
 def declare_budgets(ledger: Ledger, policy: Policy) -> None:

@@ -32,19 +32,12 @@ def test_the_child_forgets_and_the_parent_does_not() -> None:
     assert not thing.forgot
 
 
-class OpenThing:
-    def __init__(self) -> None:
-        self.open = True
-
-    def let_go_before_fork(self) -> None:
-        self.open = False
-
-
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_child_does_not_inherit_what_its_parent_lets_go() -> None:
-    thing = OpenThing()
-    let_go_before_fork(thing)
-    assert exit_code_of_child(lambda: not thing.open) == 0
+    thing = Thing()
+    let_go_before_fork(thing, Thing.forget_after_fork)
+    assert exit_code_of_child(lambda: thing.forgot) == 0
+    assert thing.forgot
 
 
 class BrokenThing(Thing):
@@ -65,6 +58,7 @@ def test_one_that_fails_does_not_keep_the_others_from_forgetting() -> None:
 def test_what_is_gone_is_not_kept_alive() -> None:
     thing = Thing()
     forget_in_child(thing)
+    let_go_before_fork(thing, Thing.forget_after_fork)
     gone = weakref.ref(thing)
     del thing
     gc.collect()

@@ -1,5 +1,6 @@
 """The engine of keys and counters: durable, bounded in time, one writer at a time."""
 
+import os
 import sqlite3
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
-from kms.key_database import open_key_database, prepare, reading, writing
+from kms.key_database import close_before_fork, open_key_database, prepare, reading, writing
 
 
 def pragma(path: Path, name: str) -> object:
@@ -22,6 +23,21 @@ def pragma(path: Path, name: str) -> object:
 )
 def test_sqlite_is_set_up_on_every_connection(tmp_path: Path, name: str, value: object) -> None:
     assert pragma(tmp_path / "keys.db", name) == value
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_finds_no_open_file_and_leaves_memory_alone(tmp_path: Path) -> None:
+    file, memory = open_key_database(f"sqlite:///{tmp_path / 'keys.db'}"), create_engine("sqlite://")
+    close_before_fork(memory)
+    with writing(file), memory.begin() as connection:
+        connection.execute(text("CREATE TABLE t (x INTEGER)"))
+    assert (tmp_path / "keys.db-wal").exists()
+    if not (pid := os.fork()):
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert not (tmp_path / "keys.db-wal").exists(), "the last connection deletes it"
+    with memory.begin() as connection:
+        assert connection.execute(text("SELECT count(*) FROM t")).scalar_one() == 0
 
 
 def test_an_engine_is_prepared_once(tmp_path: Path) -> None:

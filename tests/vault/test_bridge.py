@@ -1,6 +1,7 @@
 """The bridge on a real database, keys and ledger; the totals beneath the noise are looked at with noise left out."""
 
 import logging
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import dp
 from dp.errors import AuditError, BudgetExhaustedError
 from kms import ProviderSettings, Purpose
 from tests.vault.projects import make_project, visit
-from vault.bridge import answer, chunks, declare_budgets, dp_question, open_ledger
+from vault.bridge import answer, chunks, declare_budgets, dp_question, ledger_engine, open_ledger
 from vault.ledger_keys import tie_break_salt
 from vault.policy import Policy
 from vault.project import Project
@@ -169,3 +170,17 @@ def test_a_column_of_another_type_makes_another_question(project: Project, tmp_p
         changed = replace(project, policy=Policy.load(rules))
         answer(changed, ledger, "visits", question, nano_epsilon=1, who="ann")
         assert ledger.status("visits").spent == spent
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_no_child_inherits_the_open_file_of_the_ledger(tmp_path: Path) -> None:
+    """It would hold none of the file's locks, and its charges could be lost."""
+    engine = ledger_engine(f"sqlite:///{tmp_path / 'ledger.db'}")
+    with engine.connect() as connection:
+        connection.execute(text("PRAGMA journal_mode = WAL"))
+        connection.execute(text("CREATE TABLE t (x INTEGER)"))
+    assert (tmp_path / "ledger.db-shm").exists()
+    if not (pid := os.fork()):
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert not (tmp_path / "ledger.db-shm").exists()
