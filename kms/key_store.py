@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Engine, insert, select, update
@@ -137,9 +137,10 @@ class KeyStore:
             return True
         return False
 
-    def destroy(self, keyring_id: bytes, key_id: bytes) -> None:
+    def destroy(self, keyring_id: bytes, key_id: bytes, *, rested: float = 0) -> None:
         """Erase the wrapped bytes and keep the tombstone. Again on a tombstone: nothing but what is left in a log.
 
+        rested: seconds since which the key must be DEACTIVATED.
         Raises: KeyringError if there is no such key or its state forbids it (an ACTIVE key is rotated first),
         UnavailableError if they could not be erased everywhere.
         """
@@ -148,6 +149,11 @@ class KeyStore:
             record = KeyringState(keyring_id, "", _records(connection, keyring_id)).find(key_id)
             if record is None:
                 raise KeyringError(f"the keyring has no key {key_id.hex()}")
+            if record.state is KeyState.DEACTIVATED and self._now() < record.changed_at + timedelta(seconds=rested):
+                raise KeyringError(
+                    f"key {key_id.hex()} was deactivated less than {rested:g} seconds ago:"
+                    " some process may seal with it still, wait that long and re-encrypt first"
+                )
             if record.state is not KeyState.DESTROYED:
                 self._set_state(connection, record, KeyState.DESTROYED)
         erase_old_pages(self.engine)

@@ -51,6 +51,7 @@ class Keyring:
         self.id: bytes = found.keyring_id
         self.clock: Callable[[], float] = clock
         self._store = store
+        self._leases = leases
         self._changes = KeyChanges(store, provider, random)
         self._sealing: dict[Purpose, LeasedKey] = {}
         self._unwrapped = UnwrappedKeys(name, provider, leases, clock)
@@ -167,9 +168,9 @@ class Keyring:
     def destroy(self, key_id: bytes) -> None:
         """Erase a DEACTIVATED (or PRE-ACTIVE) key; its tombstone stays. What it sealed is lost but for backups.
 
-        Raises: KeyringError if the key is ACTIVE or not of this keyring.
+        Raises: KeyringError if the key is ACTIVE, was until less than a sealing lease ago, or is not of this keyring.
         """
-        self._store.destroy(self.id, key_id)
+        self._store.destroy(self.id, key_id, rested=self._leases.sealing)
         self._reload()
 
     def reserve_seals(self, key_id: bytes, label: str, n: int) -> None:

@@ -26,6 +26,7 @@ from kms.key_store import KeyStore
 from kms.key_tables import key_table, keyring_table, seal_count_table
 from kms.keyring import Keyring
 from tests.kms.manual_clock import ManualClock
+from tests.kms.rested import let_rest
 from tests.kms.scripted_provider import ScriptedProvider
 
 DATA, INDEX, LEDGER = Purpose.DATA, Purpose.INDEX, Purpose.LEDGER
@@ -263,13 +264,27 @@ def test_a_key_of_another_purpose_does_not_seal_by_sql(
         keyring.sealing(DATA)
 
 
+def test_a_key_that_others_may_still_seal_with_is_not_destroyed(
+    keyring: Keyring, elsewhere: Keyring, store: KeyStore
+) -> None:
+    old = elsewhere.sealing(DATA).key
+    keyring.rotate(DATA)
+    with pytest.raises(KeyringError, match="deactivated less than 180 seconds ago"):
+        keyring.destroy(old.key_id)
+    assert elsewhere.sealing(DATA).key == old
+    let_rest(store.engine)
+    keyring.destroy(old.key_id)
+    keyring.destroy(keyring.prepare(DATA).key_id)
+
+
 def test_a_destroyed_key_is_told_as_such_everywhere_within_the_leases(
-    keyring: Keyring, elsewhere: Keyring, clock: ManualClock
+    keyring: Keyring, elsewhere: Keyring, store: KeyStore, clock: ManualClock
 ) -> None:
     old = elsewhere.sealing(DATA).key
     with pytest.raises(KeyringError, match="rotate first"):
         keyring.destroy(old.key_id)
     keyring.rotate(DATA)
+    let_rest(store.engine)
     keyring.destroy(old.key_id)
     with pytest.raises(KeyDestroyedError, match=old.key_id.hex()):
         keyring.opening(DATA, old.key_id)
@@ -289,10 +304,13 @@ def test_a_key_can_be_prepared_before_it_seals(keyring: Keyring, elsewhere: Keyr
     assert keyring.rotate(DATA).sequence == 3
 
 
-def test_warming_opens_every_live_key_in_one_call(keyring: Keyring, provider: ScriptedProvider) -> None:
+def test_warming_opens_every_live_key_in_one_call(
+    keyring: Keyring, store: KeyStore, provider: ScriptedProvider
+) -> None:
     first = keyring.sealing(DATA).key.key_id
     keyring.rotate(DATA)
     keyring.rotate(DATA)
+    let_rest(store.engine)
     keyring.destroy(first)
     live = {r.key_id for r in keyring.records() if r.live}
     provider.batches.clear()
