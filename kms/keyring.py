@@ -168,8 +168,12 @@ class Keyring:
     def destroy(self, key_id: bytes) -> None:
         """Erase a DEACTIVATED (or PRE-ACTIVE) key; its tombstone stays. What it sealed is lost but for backups.
 
-        Raises: KeyringError if the key is ACTIVE, was until less than a sealing lease ago, or is not of this keyring.
+        Raises: KeyringError if the key is ACTIVE, was until less than a sealing lease ago, or is not of this keyring;
+        and for the first ledger key, by which every ledger of this keyring finds its questions for ever.
         """
+        record = self._lease.state.find(key_id)
+        if record is not None and record.purpose is Purpose.LEDGER and record.sequence == 1:
+            raise KeyringError(f"key {key_id.hex()} is the first ledger key: without it no ledger opens, so it stays")
         self._store.destroy(self.id, key_id, rested=self._leases.sealing)
         self._reload()
 

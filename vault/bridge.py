@@ -83,6 +83,7 @@ def answer(
         tuple(sorted({*question.columns, rules.unit})),
         live,
     )
+    scan.require_columns()
     salt = tie_break_salt(project.opened.keyring, dataset)
     return ask(ledger, request, asked, lambda: chunks(scan, project.policy, rules, question, salt), salt=salt)
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Table, select
+from sqlalchemy import Connection, Engine, Select, Table, select
+from sqlalchemy.exc import DBAPIError
 
 from vault.envelope import SealedValue
-from vault.errors import FieldError
+from vault.errors import FieldError, PolicyError
 from vault.field import Field
 from vault.raw_table import raw_table
 
@@ -40,13 +41,35 @@ class Scan:
     live: frozenset[bytes]
     rows_a_batch: int = ROWS_A_BATCH
 
-    def batches(self) -> Iterator[Batch]:
-        """Every row, in one statement's snapshot; nothing is kept between batches."""
+    def require_columns(self) -> None:
+        """That the database has what is to be read, found out without reading a row.
+
+        Raises: PolicyError.
+        """
+        _, names, statement = self._statement()
+        try:
+            with self.engine.connect() as connection:
+                connection.execute(statement.limit(0))
+        except DBAPIError:
+            pass
+        else:
+            return
+        raise PolicyError(
+            f"the database cannot give the columns {', '.join(names)} of table {self.table.name}: bring table and"
+            " policy together"
+        )
+
+    def _statement(self) -> tuple[list[str], list[str], Select[Any]]:
+        """The primary key's names, the names of all that is read, and the statement that reads it."""
         raw = raw_table(self.table)
         keys = [column.name for column in raw.primary_key.columns]
         bound = {b.name for name in self.columns if name in self.fields for b in self.fields[name].definition.bound}
         names = list(dict.fromkeys([*keys, *self.columns, *sorted(bound)]))
-        statement = select(*(raw.c[name] for name in names))
+        return keys, names, select(*(raw.c[name] for name in names))
+
+    def batches(self) -> Iterator[Batch]:
+        """Every row, in one statement's snapshot; nothing is kept between batches."""
+        keys, names, statement = self._statement()
         with (
             self.engine.connect().execution_options(yield_per=self.rows_a_batch) as connection,
             any_text(connection),

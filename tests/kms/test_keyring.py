@@ -443,3 +443,14 @@ def test_a_thread_that_was_slow_does_not_bring_the_old_key_back(
     gate.set()
     slow.join()
     assert keyring.sealing(DATA).key.key_id == new.key_id
+
+
+def test_the_first_ledger_key_is_never_destroyed(keyring: Keyring, store: KeyStore) -> None:
+    first = keyring.first(Purpose.LEDGER).key_id
+    second = keyring.rotate(Purpose.LEDGER).key_id
+    keyring.rotate(Purpose.LEDGER)
+    let_rest(store.engine)
+    with pytest.raises(KeyringError, match="first ledger key"):
+        keyring.destroy(first)
+    keyring.destroy(second)
+    assert keyring.first(Purpose.LEDGER).key_id == first

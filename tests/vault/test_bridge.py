@@ -15,6 +15,7 @@ from dp.errors import AuditError, BudgetExhaustedError
 from kms import ProviderSettings, Purpose
 from tests.vault.projects import make_project, visit
 from vault.bridge import answer, chunks, declare_budgets, dp_question, ledger_engine, open_ledger
+from vault.errors import PolicyError
 from vault.ledger_keys import tie_break_salt
 from vault.policy import Policy
 from vault.project import Project
@@ -116,6 +117,17 @@ def test_a_question_that_the_policy_does_not_allow_costs_nothing_and_reads_nothi
         with pytest.raises(QuestionError):
             answer(project, ledger, "visits", parse(question), nano_epsilon=1, who="ann")
     assert ledger.status("visits").spent == 0
+
+
+def test_a_column_that_the_database_has_not_is_told_before_anything_is_charged(project: Project) -> None:
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    declare_budgets(ledger, project.policy)
+    with project.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE visit DROP COLUMN spending"))
+    with pytest.raises(PolicyError, match=r"spending.*visit"):
+        answer(project, ledger, "visits", parse("sum(spending)"), nano_epsilon=1, who="ann")
+    assert ledger.status("visits").spent == 0
+    answer(project, ledger, "visits", parse("count(*)"), nano_epsilon=1, who="ann")
 
 
 def test_batches_do_not_change_which_rows_count(project: Project) -> None:

@@ -5,6 +5,7 @@ import pytest
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from kms import Keyring, KeyStore, Purpose, open_key_database, open_provider
 from kms.providers.local import create_key_file
+from tests.kms.rested import let_rest
 from vault.errors import CannotOpenError
 from vault.ledger_keys import LedgerAuditMacs, LedgerSealer, question_mac, tie_break_salt
 
@@ -49,6 +50,7 @@ def test_an_unknown_audit_key_is_a_lookup_error(keyring: Keyring) -> None:
 def test_a_destroyed_audit_key_is_a_lookup_error_too(keyring: Keyring) -> None:
     key_id = keyring.rotate(Purpose.LEDGER).key_id
     keyring.rotate(Purpose.LEDGER)
+    let_rest(keyring._store.engine)
     keyring.destroy(key_id)
     with pytest.raises(LookupError):
         LedgerAuditMacs(keyring).by_id(key_id)

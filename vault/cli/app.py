@@ -1,6 +1,7 @@
 """The application: the commands by name, and one place where an error becomes one line and an exit status."""
 
 import sys
+from io import TextIOWrapper
 from typing import NoReturn
 
 import typer
@@ -37,6 +38,9 @@ app.add_typer(keys.app, name="keys")
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; exits with 0, 1 (refused or failed, one line says why) or 2 (the words are off)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone shows what it can
     try:
         app(arguments)
         sys.exit(0)

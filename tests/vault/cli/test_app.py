@@ -1,10 +1,13 @@
 """What goes wrong anywhere ends as one line, without a value, and a status that is not zero."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
 
+import vault
 from tests.vault.cli.conftest import Run
 from tests.vault.projects import write_policy
 
@@ -79,3 +82,16 @@ def test_a_database_that_is_missing_its_table_says_init(run: Run, tmp_path: Path
     run("init")
     (tmp_path / "application.db").unlink()
     assert "noisevault init" in run("show").err
+
+
+def test_a_terminal_that_knows_ascii_alone_gets_the_answer_that_was_paid_for(loaded: Run, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", "from vault.cli import main; main()", "ask", "count(*) by site", "--epsilon", "0.5"],
+        cwd=tmp_path,
+        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(Path(vault.__file__).parents[1]), "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "0.5 of 1 spent" in ran.stdout
