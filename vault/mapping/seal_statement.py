@@ -80,6 +80,13 @@ class _Writing:
                 f"INSERT FROM SELECT cannot fill {self.plan.table.name}.{min(names)}, which is sealed:"
                 " read the rows, then insert them"
             )
+        if self.changed._select_names is not None and self.changed.include_insert_from_select_defaults:
+            for column in self.plan.defaults:
+                if column.key in self.plan.sealed:
+                    raise SealedColumnError(
+                        f"INSERT FROM SELECT cannot seal the default of {self.plan.table.name}.{column.key}:"
+                        " pass include_defaults=False, or read the rows, then insert them"
+                    )
 
     def refuse_moving(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """A bound column's value is part of what was sealed."""
@@ -105,6 +112,8 @@ class _Writing:
         for name in names:
             sealed = self.plan.sealed[name]
             constant = name in self.values
+            if constant:
+                self._refuse_reserved(name)
             plain = [
                 plain_value(self.values[name], row, sealed.label) if constant else row.get(name, Absent)
                 for row in filled
@@ -112,6 +121,9 @@ class _Writing:
             parts = self.sealed_parts(
                 sealed, plain, [self._row(sealed, pins, row) for row in filled] if sealed.bound else None
             )
+            if constant:
+                for row in filled:
+                    row.pop(name, None)  # a parameter of values() that has the column's own name
             if constant and len(filled) == 1:
                 in_statement.update(parts[0])
             else:
@@ -121,7 +133,7 @@ class _Writing:
                     in_statement.update({key: BindParameter(f"sealed__{key}") for key in parts[0]})
         if in_statement:
             self._set(in_statement)
-        return filled if any(filled) else rows
+        return filled if rows or any(filled) else ()
 
     def seal_multi_values(self) -> None:
         """VALUES with several rows."""
@@ -130,7 +142,8 @@ class _Writing:
             {name: value for key, value in row.items() if (name := given_key(key, self.plan)) is not None}
             for row in rows
         ]
-        self._fill(keyed, keyed[0].keys())
+        for row in keyed:  # each may leave out others
+            self._fill([row], row.keys())
         for name in [name for name in self.plan.sealed if name in keyed[0]]:
             sealed = self.plan.sealed[name]
             plain = [plain_value(row[name], {}, sealed.label) if name in row else Absent for row in keyed]
@@ -194,6 +207,15 @@ class _Writing:
             if column.key not in given:
                 for row in rows:
                     row[column.key] = default_value(column)
+
+    def _refuse_reserved(self, name: str) -> None:
+        """SQLAlchemy takes a parameter with a column's name for that column's value, and would send it there."""
+        value = self.values[name]
+        if isinstance(value, BindParameter) and value.key != name and value.key in self.plan.table.c:
+            raise SealedColumnError(
+                f"{self.plan.table.name}.{name} is given by a parameter named as the column {value.key}:"
+                f" name it otherwise, as bindparam('new_{name}')"
+            )
 
     def _set(self, parts: Row) -> None:
         """Replace and add values in the VALUES or SET clause, keeping the keys as they were given."""

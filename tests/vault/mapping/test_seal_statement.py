@@ -209,6 +209,17 @@ REFUSED: dict[str, Write] = {
     "lambda that clears": lambda s: s.execute(lambda_stmt(lambda: update(P).values(ssn=None))),
     "another table's column": lambda s: s.execute(update(P).values({Employee.__table__.c.scheme: None})),
     "through a table without sealed columns": lambda s: s.execute(update(PLAIN).values({P.c.ssn: None})),
+    "a parameter named as a plain column": lambda s: s.connection().execute(
+        insert(P).values(id=1, ssn=bindparam("name")), {"name": "plain§x"}
+    ),
+    "parameters named as a plain column": lambda s: s.connection().execute(
+        update(P).where(P.c.id == bindparam("k")).values(ssn=bindparam("name")),
+        [{"k": 1, "name": "plain§x"}, {"k": 2, "name": "plain§y"}],
+    ),
+    "a parameter named as another sealed column": lambda s: s.connection().execute(
+        insert(P).values(id=1, ssn=bindparam("note")), {"note": "plain§x"}
+    ),
+    "a default beside a select": lambda s: s.execute(insert(ACCOUNT).from_select(["number"], select(P.c.id))),
     "into an alias": lambda s: s.execute(insert(P.alias()).values(ssn=None)),
 }
 
@@ -220,6 +231,26 @@ def test_what_cannot_be_sealed_is_refused_before_it_is_sent(session: Session, sp
         REFUSED[way](session)
     assert not [sql for sql, _ in spy.sent if "person" in sql.lower()]
     assert "§" not in str(refusal.value)
+
+
+def test_a_parameter_may_have_the_sealed_columns_own_name(session: Session) -> None:
+    connection = session.connection()
+    connection.execute(insert(P).values(id=1, ssn=bindparam("ssn")), {"ssn": "plain§1"})
+    connection.execute(
+        insert(P).values(id=bindparam("id"), ssn=bindparam("ssn")),
+        [{"id": 2, "ssn": "plain§2"}, {"id": 3, "ssn": "plain§3"}],
+    )
+    connection.execute(update(P).where(P.c.id == 2).values(ssn=bindparam("ssn")), {"ssn": "plain§4"})
+    asked = select(P.c.id).where(P.c.ssn.in_(["plain§1", "plain§3", "plain§4"])).order_by(P.c.id)
+    assert session.scalars(asked).all() == [1, 2, 3]
+
+
+def test_a_row_among_several_keeps_the_value_that_it_has_beside_a_default(session: Session) -> None:
+    for first, second in (({}, {"pin": "plain§mine"}), ({"pin": "plain§mine"}, {})):
+        session.execute(insert(ACCOUNT).values([{"number": 1, **first}, {"number": 2, **second}]))
+        pins = session.scalars(select(ACCOUNT.c.pin).order_by(ACCOUNT.c.number)).all()
+        assert pins == [row.get("pin", "plain§0000") for row in (first, second)]
+        session.rollback()
 
 
 def test_a_flushed_instance_still_holds_the_plain_value(session: Session) -> None:
@@ -336,6 +367,7 @@ def test_a_default_is_sealed_and_bound_on_every_path(session: Session) -> None:
 
 
 INCOME = Income.__table__
+ACCOUNT = Account.__table__
 KEY = uuid.UUID(int=7)
 BOUND_UPDATES: dict[str, Write] = {
     "attribute": lambda s: (setattr(s.get(Income, KEY), "amount", 73912.5), s.flush()),
