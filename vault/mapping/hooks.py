@@ -23,8 +23,10 @@ from vault.mapping.flush_rows import watch_mapper
 from vault.mapping.guard import touches_sealed
 from vault.mapping.hide_parameters import hide_parameters
 from vault.mapping.seal_statement import seal_statement
+from vault.mapping.sealed_type import Sealed
 from vault.mapping.siblings import begin_table, complete_table, own_column
 from vault.mapping.table_plan import plan_of
+from vault.mapping.term_type import Term
 
 __all__ = ["install_hooks"]
 
@@ -74,7 +76,10 @@ def _look(
     connection: Connection, _cursor: DBAPICursor, _sql: str, _parameters: Any, context: Any, _executemany: bool
 ) -> None:
     compiled = context.compiled
-    if compiled is None or context.isddl:
+    if compiled is None:
+        return
+    if context.isddl:
+        _refuse_copy(compiled.statement)
         return
     touched = _looked_at.get(compiled)
     if touched is None:
@@ -87,6 +92,18 @@ def _look(
         raise SealedColumnError(NO_VAULT)
     if touched and connection._echo and compiled._result_columns and connection.engine._should_log_debug():
         raise SealedColumnError(LOGS_ROWS)
+
+
+def _refuse_copy(statement: Any) -> None:
+    """CREATE TABLE AS and CREATE VIEW hold a SELECT, whose values stand in the SQL text."""
+    selectable = getattr(statement, "selectable", None)
+    if selectable is None:
+        return
+    selects_sealed = any(isinstance(column.type, Sealed | Term) for column in selectable.exported_columns)
+    if selects_sealed or touches_sealed(selectable):
+        raise SealedColumnError(
+            "CREATE TABLE AS and CREATE VIEW cannot take sealed columns: create the table, read the rows, insert them"
+        )
 
 
 def _refuse_lambda(statement: LambdaElement) -> None:
