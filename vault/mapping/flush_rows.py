@@ -7,11 +7,11 @@ so that the object has them afterwards.
 
 # ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
-from sqlalchemy import Connection, Table, event, inspect
+from sqlalchemy import Column, Connection, Table, event, inspect
 from sqlalchemy.orm import Mapper, Session, object_session
 
 from vault.errors import SealedColumnError
@@ -47,7 +47,7 @@ def _fill_defaults(mapper: Mapper[Any], _connection: Connection, target: Any) ->
     state = inspect(target)
     for table in mapper.tables:
         plan = plan_of(table)
-        for column in () if plan is None else plan.defaults:
+        for column in () if plan is None else _mapped(mapper, plan.defaults):
             key = mapper.get_property_by_column(column).key
             if state.dict.get(key) is None:
                 setattr(target, key, default_value(column))
@@ -59,11 +59,11 @@ def _note_rows(mapper: Mapper[Any], connection: Connection, target: Any) -> None
         plan = plan_of(table)
         if plan is None or not plan.bound or session is None:
             continue
-        if not any(
-            _attribute(mapper, target, one.column).history.has_changes() for one in plan.sealed.values() if one.bound
-        ):
+        bound = _mapped(mapper, plan.bound.values())
+        sealed = _mapped(mapper, [one.column for one in plan.sealed.values() if one.bound])
+        if not any(_attribute(mapper, target, column).history.has_changes() for column in sealed):
             continue
-        row = {column.name: _steady(mapper, target, column, plan) for column in plan.bound.values()}
+        row = {column.name: _steady(mapper, target, column, plan) for column in bound}
         _notes.setdefault(connection, {})[_note_key(mapper, target, plan)] = (ref(session), row)
 
 
@@ -76,6 +76,11 @@ def _drop_rows(mapper: Mapper[Any], connection: Connection, target: Any) -> None
 
 def _note_key(mapper: Mapper[Any], target: Any, plan: TablePlan) -> tuple[Any, ...]:
     return (plan.table, *(_committed(mapper, target, column) for column in plan.table.primary_key))
+
+
+def _mapped(mapper: Mapper[Any], columns: "Iterable[Column[Any]]") -> "list[Column[Any]]":
+    """Those of a table's columns that this mapper has: others belong to another class in the same table, or to none."""
+    return [column for column in columns if column in mapper._columntoproperty]
 
 
 def _attribute(mapper: Mapper[Any], target: Any, column: Any) -> Any:

@@ -1,15 +1,15 @@
 """What a flush knows of the row that it updates."""
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from sqlalchemy import Connection, Engine, insert, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Engine, String, Text, insert, select, update
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from tests.vault.mapping.clinic import Account, Income, Letter, Person, Staff
 from vault.errors import SealedColumnError
-from vault.mapping import flush_rows
+from vault.mapping import Sealed, flush_rows
 from vault.mapping.flush_rows import known_row
 
 KEY = uuid.UUID(int=9)
@@ -114,3 +114,34 @@ def test_a_joined_subclass_is_sealed_in_bulk(session: Session) -> None:
     found = session.scalars(select(Staff).where(Staff.ssn == "plain§x", Staff.badge == "plain§y")).one()
     assert (found.id, found.plan) == (1, "plain§p")
     assert session.scalars(select(Staff.badge).where(Staff.ssn == "plain§2")).all() == ["plain§b2"]
+
+
+def test_classes_in_one_table_leave_each_others_columns_alone(quick: Engine) -> None:
+    class Own(DeclarativeBase):
+        pass
+
+    class Paper(Own):
+        __tablename__ = "paper"
+        id: Mapped[int] = mapped_column(primary_key=True)
+        kind: Mapped[str] = mapped_column(String(9))
+        owner: Mapped[str] = mapped_column(String(9))
+        text: Mapped[str | None] = mapped_column(Sealed(Text, bind="owner"))
+        __mapper_args__: ClassVar = {"polymorphic_on": "kind", "polymorphic_identity": "paper"}
+
+    class Bill(Paper):
+        sum: Mapped[str | None] = mapped_column(Sealed(Text, bind="owner"), default="plain§sum")
+        __mapper_args__: ClassVar = {"polymorphic_identity": "bill"}
+
+    class Form(Paper):
+        field: Mapped[str | None] = mapped_column(Sealed(Text, bind="owner"), default="plain§field")
+        __mapper_args__: ClassVar = {"polymorphic_identity": "form"}
+
+    Own.metadata.create_all(quick)
+    with Session(quick) as session:
+        bill, form = Bill(owner="o", text="plain§1"), Form(owner="o")
+        session.add_all([Paper(owner="o", text="plain§0"), bill, form])
+        session.commit()
+        bill.text, form.field = "plain§2", "plain§3"
+        session.commit()
+        assert (bill.text, bill.sum, form.field) == ("plain§2", "plain§sum", "plain§3")
+        assert len(session.scalars(select(Paper)).all()) == 3
