@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import CHAR, NCHAR, Column, Enum, Float, Integer, LargeBinary, String, Table, Uuid
+from sqlalchemy.dialects.postgresql import CITEXT
 from sqlalchemy.types import TypeEngine
 
 from vault.definition import FieldDefinition
@@ -142,6 +143,11 @@ class SealedColumn:
             )
         if isinstance(kind, Uuid) and not kind.as_uuid:
             raise DefinitionError(f"{self.label}: {name} must be Uuid(as_uuid=True) to be bound")
+        if isinstance(kind, CITEXT) or (isinstance(kind, String) and kind.collation is not None):
+            raise DefinitionError(
+                f"{self.label} is bound to {name}, whose type or collation may take unequal texts for equal:"
+                " bind a string column without a collation"
+            )
         if column is self.table.autoincrement_column and column.default is None:
             raise DefinitionError(
                 f"{self.label} is bound to {name}, which the server assigns after the value is sealed:"

@@ -23,6 +23,7 @@ from sqlalchemy import (
     func,
     text,
 )
+from sqlalchemy.dialects.postgresql import CITEXT
 from sqlalchemy.types import TypeDecorator
 
 from vault.errors import DefinitionError
@@ -98,6 +99,14 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "bound to padded text": (
         lambda: _table(Column("k", CHAR(9)), Column("x", Sealed(Text, bind="k"))),
         "int, UUID, bytes or string",
+    ),
+    "bound to text of a collation": (
+        lambda: _table(Column("k", String(9, collation="NOCASE")), Column("x", Sealed(Text, bind="k"))),
+        "without a collation",
+    ),
+    "bound to text of either case": (
+        lambda: _table(Column("k", CITEXT), Column("x", Sealed(Text, bind="k"))),
+        "without a collation",
     ),
     "bound to an own type": (
         lambda: _table(Column("k", Custom), Column("x", Sealed(Text, bind="k"))),
