@@ -159,7 +159,8 @@ class Field:
         (NotSealedError, CannotOpenError, UnknownKeyError, RowBindingError) stands in the value's place.
         """
         sealed = list(sealed)
-        opened = open_many(self._opening, sealed, self._rows(len(sealed), rows))
+        # Where this definition binds nothing, an older one may.
+        opened = open_many(self._opening, sealed, self._rows(len(sealed), rows) or rows)
         for number, value in enumerate(opened):
             if isinstance(value, FieldError):
                 value.at(self._table, self._column, row=number)
@@ -181,6 +182,11 @@ class Field:
                 error.at(self._table, self._column, row=number)
                 raise
         return self._indexing.terms_many(values)
+
+    @property
+    def bound_names(self) -> tuple[str, ...]:
+        """The columns that any known generation binds a value to, so that values of each can be opened."""
+        return self._opening.bound_names
 
     @property
     def term_column_names(self) -> tuple[str, ...]:

@@ -90,6 +90,12 @@ class Opening:
         """By header; Field.open looks here first. Never another object, so that it may be held."""
         forget_in_child(self)
 
+    @property
+    def bound_names(self) -> tuple[str, ...]:
+        """The bound columns of all generations."""
+        known = sorted(self._generations.items())
+        return tuple(dict.fromkeys(bound.name for _, definition in known for bound in definition.bound))
+
     def forget_after_fork(self) -> None:
         """A child opens its keyring itself."""
         self.openers.clear()

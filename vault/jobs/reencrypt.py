@@ -1,6 +1,6 @@
-"""Reencrypt: every sealed value of a table moves to the active key, while services read and write it.
+"""Reencrypt: every sealed value of a table moves to the active key and generation, while services use it.
 
-The state of the work is the data itself: the key id in each sealed value. So the job may be killed anywhere and
+The state of the work is the data itself: the header of each sealed value. So the job may be killed anywhere and
 started again. A row is written back only if all its sealed columns still hold the bytes that were read
 (compare-and-swap); what a service wrote meanwhile stays as the service wrote it and is looked at again. A row of
 which a value does not open is left byte for byte, and listed.
@@ -13,11 +13,10 @@ from typing import Any, Final
 
 from sqlalchemy import Engine, Table, bindparam, func, select, update
 
-from kms import Purpose
 from vault.errors import JobIncompleteError
 from vault.field import Field
 from vault.jobs.key_pages import pages
-from vault.jobs.renewal import Renewal, is_stale, renew
+from vault.jobs.renewal import Renewal, current_header, is_stale, renew
 from vault.raw_table import raw_table
 
 ROWS_A_BATCH: Final = 1000
@@ -52,7 +51,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Reencryption:
-    """Rewrites each row of `table` of which one of `fields` (by column name) is not under the active key."""
+    """Rewrites each row of `table` of which one of `fields` (by column name) has an older key or generation."""
 
     engine: Engine
     table: Table
@@ -73,18 +72,18 @@ class Reencryption:
         return report
 
     def count_stale(self) -> int:
-        """The rows in which a field is not under the active key."""
-        active = {name: field.keyring.sealing(Purpose.DATA).key.key_id for name, field in self.fields.items()}
+        """The rows in which a field is not under the active key, or of an older generation."""
+        current = {name: current_header(field) for name, field in self.fields.items()}
         raw = raw_table(self.table)
         return sum(
-            any(is_stale(active[name], row[name]) for name in active)
-            for page in pages(self.engine, raw, list(active), self.rows_a_batch)
+            any(is_stale(current[name], row[name]) for name in current)
+            for page in pages(self.engine, raw, list(current), self.rows_a_batch)
             for row in page
         )
 
     def _one_pass(self, number: int, report: Report, progress: Callable[[Progress], None]) -> None:
         raw = raw_table(self.table)
-        bound = {b.name for field in self.fields.values() for b in field.definition.bound}
+        bound = {name for field in self.fields.values() for name in field.bound_names if name in raw.c}
         with self.engine.connect() as connection:
             total = connection.scalar(select(func.count()).select_from(raw)) or 0
         seen = 0

@@ -1,4 +1,4 @@
-"""Renewal: what one page of rows becomes under the active key, worked out in memory, a column at a time."""
+"""Renewal: what one page of rows becomes under the active key and generation, worked out in memory by the column."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import RowMapping
 
 from kms import Purpose
+from vault.envelope import header
 from vault.errors import FieldError
 from vault.field import Field
 from vault.scan import key_id_of
@@ -20,9 +21,16 @@ class Renewal:
     renewed: Mapping[str, bytes]
 
 
-def is_stale(active: bytes, stored: object) -> bool:
-    """Whether a stored value is under another key than the active one; NULL never is."""
-    return stored is not None and key_id_of(stored) != active
+def current_header(field: Field) -> bytes:
+    """How what the field seals now begins: its generation and the active key."""
+    return header(field.definition.generation, field.keyring.sealing(Purpose.DATA).key.key_id)
+
+
+def is_stale(current: bytes, stored: Any) -> bool:
+    """Whether a stored value is under another key than the active one, or of an older generation; NULL never is."""
+    if stored is None:
+        return False
+    return key_id_of(stored) != current[2:] or stored[1] < current[1]
 
 
 def renew(fields: Mapping[str, Field], page: Sequence[RowMapping]) -> tuple[list[Renewal], list[RowMapping]]:
@@ -30,9 +38,9 @@ def renew(fields: Mapping[str, Field], page: Sequence[RowMapping]) -> tuple[list
     renewed: list[dict[str, bytes]] = [{} for _ in page]
     unreadable: set[int] = set()
     for name, field in fields.items():
-        active = field.keyring.sealing(Purpose.DATA).key.key_id
-        due = [at for at, row in enumerate(page) if is_stale(active, row[name])]
-        rows: list[Mapping[str, Any]] = [{b.name: page[at][b.name] for b in field.definition.bound} for at in due]
+        current = current_header(field)
+        due = [at for at, row in enumerate(page) if is_stale(current, row[name])]
+        rows: list[Mapping[str, Any]] = [{b: page[at][b] for b in field.bound_names if b in page[at]} for at in due]
         values = field.open_many([page[at][name] for at in due], rows, on_error="mark")
         opened = [at for at, value in enumerate(values) if not isinstance(value, FieldError)]
         unreadable.update(due[at] for at in set(range(len(due))) - set(opened))

@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import Column, Integer, MetaData, Table, Text, create_engine, insert, select, update
 
 from kms import Purpose
 from tests.vault.projects import make_project, visit
+from vault.attach import attach
 from vault.errors import JobIncompleteError
 from vault.jobs.reencrypt import Progress, Reencryption
+from vault.mapping import Sealed, definition_of
+from vault.opened import OpenedVault
 from vault.project import Project
 from vault.raw_table import raw_table
 from vault.scan import key_id_of
@@ -144,3 +147,36 @@ def test_progress_is_told_for_every_batch(project: Project) -> None:
     job(project).run(steps.append)
     assert [step.seen for step in steps] == [10, 20, 30, 40, 50]
     assert {step.total for step in steps} == {PERSONS}
+
+
+@pytest.mark.parametrize("before", [(), ("id",), ("owner",), ("id", "owner")])
+@pytest.mark.parametrize("after", [(), ("id",)])
+def test_values_of_an_older_generation_move_to_the_declared_one(
+    tmp_path: Path, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    opened = make_project(tmp_path).opened
+    engine = create_engine(f"sqlite:///{tmp_path / 'letters.db'}")
+    attach(engine, opened)
+    first, second = _letters(before, 0), _letters(after, 1)
+    first.create(engine)
+    with engine.begin() as connection:
+        connection.execute(insert(first), [{"id": n, "owner": "o", "body": f"text {n}"} for n in range(3)])
+    fields = {"body": OpenedVault(opened.keyring, opened.key_store).field(definition_of(second.c.body))}
+    report = Reencryption(engine, second, fields).run()
+    report.require_complete()
+    assert report.rewritten == 3
+    with engine.connect() as connection:
+        assert {body[1] for body in connection.scalars(select(raw_table(second).c.body))} == {1}
+        bodies = connection.scalars(select(second.c.body).order_by(second.c.id)).all()
+    assert bodies == ["text 0", "text 1", "text 2"]
+    assert Reencryption(engine, second, fields).run().rewritten == 0
+
+
+def _letters(bind: tuple[str, ...], generation: int) -> Table:
+    return Table(
+        "letters",
+        MetaData(),
+        Column("id", Integer, primary_key=True, autoincrement=False),
+        Column("owner", Text),
+        Column("body", Sealed(Text, bind=bind, generation=generation)),
+    )

@@ -26,7 +26,11 @@ def test_only_what_is_due_is_sealed_anew_and_a_bad_row_holds_up_no_other(tmp_pat
     assert "asthma" not in repr(changes)
 
 
-def test_null_is_never_stale_and_what_is_not_sealed_always_is() -> None:
-    assert not is_stale(b"abcd", None)
-    assert is_stale(b"abcd", b"plain")
-    assert not is_stale(b"abcd", b"\x01\x00abcd" + bytes(28))
+def test_null_is_never_stale_and_what_is_not_sealed_or_of_an_older_generation_always_is() -> None:
+    current = b"\x01\x02abcd"
+    assert not is_stale(current, None)
+    assert is_stale(current, b"plain")
+    assert is_stale(current, b"\x01\x02abce" + bytes(28))
+    assert is_stale(current, b"\x01\x01abcd" + bytes(28))
+    assert not is_stale(current, b"\x01\x02abcd" + bytes(28))
+    assert not is_stale(current, b"\x01\x03abcd" + bytes(28))
