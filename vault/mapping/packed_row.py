@@ -109,6 +109,6 @@ _READ_BINARY: dict[str, Callable[[bytes], object]] = {
 }
 _READ_TEXT: dict[str, Callable[[bytes], object]] = {
     **_READ_BINARY,
-    "int64/1": int,
-    "uuid/1": lambda part: UUID(part.decode()),
+    "int64/1": lambda part: int(part) if part else None,  # hex(NULL) is empty, as in the missing row of an outer join
+    "uuid/1": lambda part: UUID(part.decode()) if part else None,
 }

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Session, aliased, defer, load_only
 
-from tests.vault.mapping.clinic import Account, Income
+from tests.vault.mapping.clinic import Account, Income, Letter, Person
 from vault import attach
 from vault.errors import CannotOpenError, RowBindingError, SealedColumnError
 from vault.mapping import Sealed
@@ -177,3 +177,15 @@ def test_an_engine_reads_what_another_connection_wrote(quick: Engine) -> None:
         session.commit()
     with quick.connect() as connection:
         assert connection.execute(select(T.c.person, T.c.amount)).one() == ("p", 73911.25)
+
+
+def test_an_outer_join_without_a_row_reads_null(session: Session) -> None:
+    """Each kind of bound column: int, UUID with text, and int with bytes."""
+    session.add(Person(id=1, name="lonely"))
+    session.flush()
+    for other, condition in (
+        (Letter.body, Letter.person_id == Person.id),
+        (Income.source, Income.person == Person.name),
+        (Account.pin, Account.number == Person.id),
+    ):
+        assert session.execute(select(Person.id, other).outerjoin(other.class_, condition)).all() == [(1, None)]
