@@ -9,6 +9,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, RowMapping, Select, Table, and_, or_, select
 
+from vault.errors import DefinitionError
+
 
 def after_key(table: Table, last: Sequence[Any]) -> ColumnElement[bool]:
     """Whether a row's primary key comes after `last`, column by column."""
@@ -29,8 +31,13 @@ def page_statement(table: Table, columns: Sequence[str], last: Sequence[Any] | N
 
 
 def pages(engine: Engine, table: Table, columns: Sequence[str], rows: int) -> Iterator[Sequence[RowMapping]]:
-    """Every row of the table, in pages; each page is read in a transaction of its own, ended before it is given."""
+    """Every row of the table, in pages; each page is read in a transaction of its own, ended before it is given.
+
+    Raises: DefinitionError for a table without a primary key, which has no next page.
+    """
     keys = [column.name for column in table.primary_key.columns]
+    if not keys:
+        raise DefinitionError(f"{table.fullname} has no primary key to walk it by: declare one")
     last: Sequence[Any] | None = None
     while True:
         with engine.connect() as connection:

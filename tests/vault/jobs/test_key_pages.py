@@ -1,9 +1,11 @@
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Column, Integer, MetaData, String, Table, create_engine, insert
 
+from vault.errors import DefinitionError
 from vault.jobs.key_pages import page_statement, pages
 
 PLACES = Table("place", MetaData(), Column("a", Integer, primary_key=True), Column("b", String, primary_key=True))
@@ -40,3 +42,10 @@ def test_rows_deleted_and_inserted_behind_the_page_do_not_shift_it() -> None:
 def test_a_key_column_that_is_asked_for_too_is_selected_once() -> None:
     last: Sequence[object] = (1, "x")
     assert list(page_statement(PLACES, ["a"], last, 5).selected_columns.keys()) == ["a", "b"]
+
+
+def test_a_table_without_a_primary_key_is_refused() -> None:
+    engine = create_engine("sqlite://")
+    with pytest.raises(DefinitionError, match="no primary key"):
+        next(pages(engine, Table("t", MetaData(), Column("x", Integer)), ["x"], 2))
+    engine.dispose()
