@@ -1,4 +1,9 @@
-"""Errors of key management: each says what an operator can do, none carries key bytes or a service's answer."""
+"""Errors of key management: each says what an operator can do, none carries key bytes or a service's answer.
+
+They inherit SQLAlchemy's DontWrapMixin: met while a statement is bound, they reach the caller as they are.
+"""
+
+from sqlalchemy.exc import DontWrapMixin
 
 __all__ = [
     "AccessDeniedError",
@@ -22,7 +27,7 @@ __all__ = [
 ]
 
 
-class KmsError(Exception):
+class KmsError(DontWrapMixin, Exception):
     """The root of everything that kms raises on purpose."""
 
 

@@ -5,6 +5,7 @@
 import pickle
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Table,
     Text,
     bindparam,
+    create_engine,
     exists,
     func,
     lambda_stmt,
@@ -26,12 +28,17 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased, joinedload, selectinload, with_loader_criteria
 
-from tests.vault.mapping.clinic import Employee, Income, Person, Visit
+from kms import Keyring, KeyStore, KmsError, open_provider
+from kms.providers.local import create_key_file
+from tests.kms.manual_clock import ManualClock
+from tests.vault.mapping.clinic import Base, Employee, Income, Person, Visit
 from tests.vault.mapping.driver_spy import DriverSpy
+from vault.attach import attach
 from vault.errors import InvalidValueError, SealedColumnError
 from vault.mapping import Sealed, term_columns
 from vault.mapping.asked import Asked
 from vault.normalise import casefold
+from vault.opened import OpenedVault
 from vault.term import BlindIndex
 
 P = Person.__table__
@@ -338,3 +345,24 @@ def test_row_bound_fields_are_asked_like_others(session: Session) -> None:
 
 def test_a_wide_integer_is_a_sealed_integer() -> None:
     assert Sealed(BigInteger).python_type is int
+
+
+def test_a_key_that_cannot_be_had_while_asking_is_the_keyrings_own_error(tmp_path: Path) -> None:
+    create_key_file(tmp_path / "kek")
+    store, clock = KeyStore.from_url(f"sqlite:///{tmp_path / 'keys.db'}"), ManualClock()
+    store.create_schema()
+    keyring = Keyring.create(store, open_provider(f"local:{tmp_path / 'kek'}"), "main", clock=clock)
+    engine = create_engine(f"sqlite:///{tmp_path / 'clinic.db'}")
+    attach(engine, OpenedVault(keyring, store))
+    Base.metadata.create_all(engine)
+    asked = select(Person.id).where(Person.ssn == "s3cr3t")
+    with engine.connect() as connection:
+        assert connection.execute(asked).all() == []
+        store.engine.dispose()
+        for file in tmp_path.glob("keys.db*"):
+            file.unlink()
+        (tmp_path / "keys.db").mkdir()
+        clock.advance(4000)
+        with pytest.raises(KmsError) as failure:
+            connection.execute(asked)
+    assert "s3cr3t" not in str(failure.value)
