@@ -237,6 +237,7 @@ def test_a_forked_child_makes_connections_of_its_own(store: KeyStore) -> None:
     store.forget_after_fork()
     assert store.engine.pool is not before
     assert store._parents is before, "SQLite must not even close them in a child"
+    before.dispose()  # this was no child
 
 
 DAEMON = """
