@@ -81,6 +81,16 @@ def has_keyring(policy: Policy) -> bool:
     return policy.vault.keyring in store.names()
 
 
+def require_files(policy: Policy) -> None:
+    """SQLite would make an empty file of each that is missing. Raises: PolicyError naming them."""
+    missing = policy.vault.missing_files().values()
+    if missing:
+        raise PolicyError(
+            f"there is no file {', '.join(map(str, missing))}; the first time, make it by: noisevault init;"
+            " later, bring it back from a backup"
+        )
+
+
 def policy_beside(path: Path) -> Policy:
     """Raises: PolicyError, saying how to begin when there is no file."""
     if not path.exists():

@@ -7,7 +7,7 @@ from kms import ProviderSettings
 from tests.vault.projects import make_project, write_policy
 from vault.errors import DefinitionChangedError, PolicyError
 from vault.policy import Policy
-from vault.project import Project, policy_beside
+from vault.project import Project, policy_beside, require_files
 
 
 def test_what_was_created_opens_again_with_the_same_keys(tmp_path: Path) -> None:
@@ -47,6 +47,14 @@ def test_keys_records_and_ledger_are_three_files(tmp_path: Path) -> None:
     make_project(tmp_path)
     assert (tmp_path / "keys.db").exists()
     assert (tmp_path / "application.db").exists()
+
+
+def test_a_file_that_is_gone_is_named_before_it_is_made_empty(tmp_path: Path) -> None:
+    policy = make_project(tmp_path).policy
+    (tmp_path / "keys.db").unlink()
+    with pytest.raises(PolicyError, match=r"keys\.db.*backup"):
+        require_files(policy)
+    assert not (tmp_path / "keys.db").exists()
 
 
 def test_without_a_policy_file_one_is_told_how_to_begin(tmp_path: Path) -> None:

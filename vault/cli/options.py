@@ -8,7 +8,7 @@ import typer
 
 from kms import ProviderSettings, SecretText
 from vault.policy import Policy
-from vault.project import Project, policy_beside
+from vault.project import Project, policy_beside, require_files
 
 PolicyOption = Annotated[Path, typer.Option("--policy", "-p", help="The policy file.", metavar="FILE")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
@@ -31,6 +31,8 @@ def load_policy(path: Path) -> Policy:
 
 
 def open_project(path: Path) -> Project:
-    project = Project.open(policy_beside(path), provider_settings())
+    policy = policy_beside(path)
+    require_files(policy)
+    project = Project.open(policy, provider_settings())
     project.require_tables()
     return project

@@ -32,6 +32,12 @@ class Storage(Section):
         """The SQLAlchemy URL of the ledger."""
         return self.ledger or self.database
 
+    def missing_files(self) -> dict[str, Path]:
+        """The SQLite files that a placed storage names and that are not there: database, keys or ledger, and where."""
+        urls = {"database": self.database, "keys": self.keys_url, "ledger": self.ledger_url}
+        files = {name: Path(str(make_url(url).database)) for name, url in urls.items() if _is_sqlite(make_url(url))}
+        return {name: file for name, file in files.items() if not file.exists()}
+
     def placed(self, folder: Path) -> "tuple[Storage, list[tuple[str, str]]]":
         """The same storage seen from the policy's folder, and the faults found: (key, what is wrong)."""
         faults: list[tuple[str, str]] = []

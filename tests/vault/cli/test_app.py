@@ -77,6 +77,16 @@ def test_a_database_of_another_version_is_refused(loaded: Run, tmp_path: Path, f
     assert "99" in refused.err
 
 
+@pytest.mark.parametrize("file", ["application.db", "keys.db", "ledger.db"])
+def test_a_file_that_is_gone_is_named_and_not_made_empty(loaded: Run, tmp_path: Path, file: str) -> None:
+    (tmp_path / file).unlink()
+    for words in (("check",), ("ask", "count(*)", "--epsilon", "0.5")):
+        refused = loaded(*words)
+        assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
+        assert str(tmp_path / file) in refused.err
+        assert not (tmp_path / file).exists()
+
+
 def test_a_database_that_is_missing_its_table_says_init(run: Run, tmp_path: Path) -> None:
     write_policy(tmp_path)
     run("init")

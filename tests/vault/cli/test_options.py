@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.vault.projects import make_project
+from vault.bridge import declare_budgets, open_ledger
 from vault.cli.options import open_project, provider_settings
 from vault.errors import PolicyError
 
@@ -23,7 +24,10 @@ def test_what_the_key_service_needs_comes_from_the_variables_that_its_users_have
 
 
 def test_a_project_opens_by_its_policy_file(tmp_path: Path) -> None:
-    make_project(tmp_path)
+    project = make_project(tmp_path)
+    with pytest.raises(PolicyError, match=r"ledger\.db.*noisevault init"):
+        open_project(tmp_path / "noisevault.toml")
+    declare_budgets(open_ledger(project.policy, project.opened.keyring), project.policy)
     assert set(open_project(tmp_path / "noisevault.toml").tables) == {"visit"}
     with pytest.raises(PolicyError):
         open_project(tmp_path / "nobody.toml")

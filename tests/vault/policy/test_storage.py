@@ -63,3 +63,15 @@ def test_a_database_password_is_in_no_repr_and_no_fault() -> None:
             Policy.read(EXAMPLE.replace("sqlite:///health.db", text), Path("/srv"))
         assert "sesame" not in str(caught.value)
         assert caught.value.__context__ is None
+
+
+def test_files_that_are_not_there_are_named_and_a_server_has_none(tmp_path: Path) -> None:
+    storage = Policy.read(EXAMPLE, tmp_path).vault
+    assert storage.missing_files() == {
+        "database": tmp_path / "health.db",
+        "keys": tmp_path / "health.keys.db",
+        "ledger": tmp_path / "health.ledger.db",
+    }
+    (tmp_path / "health.keys.db").touch()
+    assert set(storage.missing_files()) == {"database", "ledger"}
+    assert not Policy.read(EXAMPLE.replace("sqlite:///health.db", SERVER), tmp_path).vault.missing_files()
