@@ -1,9 +1,11 @@
 """demo: the main job from end to end on real records, in a folder of its own, on SQLite and a local key file."""
 
+import sys
 import tempfile
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
+from shlex import quote
+from shutil import which
 from typing import Annotated
 
 import typer
@@ -36,7 +38,7 @@ def demo(
     place = folder or Path(tempfile.mkdtemp(prefix="noisevault-demo-"))
     place.mkdir(parents=True, exist_ok=True)
     policy = place / "noisevault.toml"
-    policy.write_text(files("vault.demonstration").joinpath("demo.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    initialising.write_example(policy, "demo.toml")
 
     step("noisevault init")
     initialising.init(policy)
@@ -131,4 +133,9 @@ def say_where(place: Path) -> None:
     }
     for name, what in said.items():
         console.print(f"  {name:18} {what}")
-    console.print(f"go on there: cd {place} && noisevault ask 'count(*) by site' --epsilon 0.5")
+    console.print(f"go on there: cd {quote(str(place))} && {command()} ask 'count(*) by site' --epsilon 0.5")
+
+
+def command() -> str:
+    """`noisevault` as one can type it now: by its path when the environment that it is in is not on the PATH."""
+    return "noisevault" if which("noisevault") else quote(str(Path(sys.executable).with_name("noisevault")))

@@ -46,7 +46,8 @@ def local_key_file(kek: str) -> Path | None:
     return Path(kek.removeprefix("local:")) if kek.startswith("local:") else None
 
 
-def write_example(path: Path) -> None:
+def write_example(path: Path, name: str = "example.toml") -> None:
+    """Copy a policy of ours to `path`. Raises: PolicyError if a file is there already."""
     if path.exists():
         raise PolicyError(f"{path} is there already; it was left as it is")
-    path.write_text(files("vault.demonstration").joinpath("example.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    path.write_text(files("vault.demonstration").joinpath(name).read_text(encoding="utf-8"), encoding="utf-8")
