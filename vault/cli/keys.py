@@ -4,7 +4,7 @@ import json
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from kms import Purpose
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
@@ -36,7 +36,9 @@ def list_keys(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> Non
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    table = Table(*rows[0], title=f"keyring {project.opened.keyring.name}")
+    # Nothing is cut off on a narrow screen: half an id names no key.
+    columns = (Column(name, overflow="fold", no_wrap=name == "key_id") for name in rows[0])
+    table = Table(*columns, title=f"keyring {project.opened.keyring.name}")
     for row in rows:
         table.add_row(*(str(cell) for cell in row.values()))
     Console(markup=False).print(table)  # what the database says is text, brackets too

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
+from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 from sqlalchemy import Table, select
@@ -36,11 +37,17 @@ def find(
     declared = project.policy.table[name].column
     if column not in declared:
         raise PolicyError(f"table {name} has no column {column!r}; it has: {', '.join(declared)}")
+    if declared[column].sealed and declared[column].index is None:
+        raise PolicyError(
+            f"{name}.{column} is sealed without an index, so that nothing can be looked up by it; an index is given in"
+            ' the policy before data is stored, such as index = { normalise = "exact" }'
+        )
     asked = typed(value, column, declared[column].type)
     with project.engine.connect() as connection:
         rows = connection.execute(select(*visible(found, declared)).where(found.c[column] == asked)).mappings().all()
     print_rows(list(declared), rows, as_json=as_json)
     if not rows:
+        typer.echo(f"no row of {name} has that {column}", err=True)
         raise typer.Exit(1)
 
 
@@ -81,13 +88,13 @@ def print_rows(names: Sequence[str], rows: Iterable[Mapping[Any, Any]], *, as_js
         return
     shown = [[in_words(row[name]) for name in names] for row in rows]
     if len(names) <= MOST_COLUMNS:
-        grid = Grid(*names)
+        grid = Grid(*(Column(name, overflow="fold") for name in names))
         for cells in shown:
             grid.add_row(*map(Text, cells))
         Console().print(grid)
         return
     for cells in shown:
-        grid = Grid(show_header=False)
+        grid = Grid(Column(overflow="fold"), Column(overflow="fold"), show_header=False)
         for name, cell in zip(names, cells, strict=True):
             grid.add_row(name, Text(cell))
         Console().print(grid)

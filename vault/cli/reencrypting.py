@@ -33,6 +33,7 @@ def reencrypt_tables(
 
 
 def reencrypt_with_progress(project: Project, table: Table, console: Console, rows_a_batch: int) -> Report:
+    """The job, with a bar where somebody looks: none in a file or a pipe."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -40,7 +41,7 @@ def reencrypt_with_progress(project: Project, table: Table, console: Console, ro
         TextColumn("rows"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as bar:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(f"re-encrypting {table.name}", total=None)
 
         def show(step: Step) -> None:

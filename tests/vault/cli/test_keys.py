@@ -19,6 +19,14 @@ def test_keys_list_shows_ids_and_states_and_never_a_key(loaded: Run) -> None:
     assert keys[0]["key_id"] in loaded("keys", "list").out
 
 
+def test_keys_list_cuts_nothing_off_on_a_narrow_screen(loaded: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (key, *_) = json.loads(loaded("keys", "list", "--json").out)
+    monkeypatch.setenv("COLUMNS", "60")
+    shown = loaded("keys", "list").out
+    assert key["key_id"] in shown
+    assert "…" not in shown
+
+
 def test_rotate_makes_a_new_key_active_and_old_values_still_open(loaded: Run) -> None:
     assert loaded("rotate").status == 0
     states = [key["state"] for key in json.loads(loaded("keys", "list", "--json").out) if key["purpose"] == "data"]

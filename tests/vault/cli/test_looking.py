@@ -13,13 +13,14 @@ def test_find_goes_by_the_index_and_its_normaliser(loaded: Run) -> None:
 
 def test_find_on_a_plain_column_and_with_nothing_found(loaded: Run) -> None:
     assert loaded("find", "person", "2").status == 0
-    assert loaded("find", "national_id", "99").status == 1
+    none = loaded("find", "national_id", "99")
+    assert (none.status, none.err) == (1, "no row of visit has that national_id\n")
 
 
 def test_find_on_a_sealed_column_without_index_says_what_to_do(loaded: Run) -> None:
     refused = loaded("find", "diagnosis", "gout")
     assert (refused.status, refused.err.count("\n")) == (1, 1)
-    assert "index" in refused.err
+    assert "index = {" in refused.err
     assert "gout" not in refused.err
 
 
@@ -36,6 +37,12 @@ def test_show_raw_is_what_a_thief_sees(loaded: Run) -> None:
     assert row["person"] == 1
     assert "asthma" not in raw
     assert "asthma" in loaded("show", "--limit", "1").out
+
+
+def test_a_long_value_is_folded_and_not_cut_off(loaded: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = loaded("show", "--raw", "--limit", "1").out
+    assert shown.count("…") == shown.count("bytes)") > 0
 
 
 def test_values_are_shown_whatever_they_are() -> None:
