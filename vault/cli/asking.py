@@ -28,12 +28,13 @@ def ask(
 ) -> None:
     """Ask for aggregates; each question is charged on its own. For trusted users: this command holds the keys."""
     nano_epsilon = dp.parse_epsilon(epsilon)
+    who = who or login()
     asked = [parse(text) for text in questions]
     project = open_project(policy)
     name = dataset or only_dataset(project.policy)
     ledger = open_ledger(project.policy, project.opened.keyring)
     for question in asked:
-        released = answer(project, ledger, name, question, nano_epsilon=nano_epsilon, who=who or getpass.getuser())
+        released = answer(project, ledger, name, question, nano_epsilon=nano_epsilon, who=who)
         labels = project.policy.dataset[name].group_labels(question.by)
         if as_json:
             typer.echo(json.dumps(in_json(question, released, labels)))
@@ -54,6 +55,14 @@ def budget(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> None:
             typer.echo(json.dumps({"dataset": name} | {key: dp.show(nano) for key, nano in amounts.items()}))
         else:
             Console().print(in_one_line(name, status), highlight=False)
+
+
+def login() -> str:
+    """Who the system says is asking. Raises: PolicyError where a user has no name, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # KeyError until Python 3.12
+        raise PolicyError("this user has no login name; say who asks: --who NAME") from None
 
 
 def only_dataset(policy: Policy) -> str:

@@ -68,6 +68,18 @@ def test_a_question_that_cannot_be_asked_is_one_line_and_costs_nothing(loaded: R
     assert '"spent": "0"' in loaded("budget", "--json").out
 
 
+@pytest.mark.parametrize("error", [KeyError("uid not found"), OSError("no username")])
+def test_a_user_without_a_name_is_asked_for_one(loaded: Run, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def nameless() -> str:
+        raise error
+
+    monkeypatch.setattr("getpass.getuser", nameless)
+    refused = loaded("ask", "count(*)", "--epsilon", "0.1")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "--who" in refused.err
+    assert loaded("ask", "count(*)", "--epsilon", "0.1", "--who", "ann").status == 0
+
+
 def test_exact_numbers_are_shown_in_decimals() -> None:
     assert number(Fraction(1234)) == "1,234"
     assert number(Fraction(1, 3)) == "0.33"
