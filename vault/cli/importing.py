@@ -16,14 +16,16 @@ from vault.project import Project
 def import_file(
     file: Annotated[Path, typer.Argument(help="A CSV file with a header, UTF-8; .csv.gz too.", metavar="FILE")],
     table: Annotated[str | None, typer.Option(help="The table; not needed when the policy has one.")] = None,
-    delimiter: Annotated[str, typer.Option(help="What stands between cells.")] = ",",
+    delimiter: Annotated[str, typer.Option(help="What stands between cells: , ; | or \\t.")] = ",",
     policy: PolicyOption = POLICY,
 ) -> None:
     """Read a CSV file into a table: every row, or, when one row is wrong, none."""
     project = open_project(policy)
     name = table or only_table(project)
     rows = load(
-        project.engine, project.table(name), numbered_rows(file, project.policy.table[name], delimiter=delimiter)
+        project.engine,
+        project.table(name),
+        numbered_rows(file, project.policy.table[name], delimiter=delimiter.replace("\\t", "\t")),
     )
     Console().print(f"{rows} rows sealed and stored in {name}", highlight=False)
 

@@ -29,7 +29,7 @@ def load(engine: Engine, table: Table, rows: Iterable[NumberedRow]) -> int:
             return stored
     except IntegrityError:
         reason = (
-            f"lines {batch[0][0]} to {batch[-1][0]}: a row breaks a rule of table {table.name}: its key stands twice or"
+            f"{lines(batch[0][0], batch[-1][0])}: a row breaks a rule of table {table.name}: its key stands twice or"
             " is in the table already, or a column that must not be empty is; nothing was stored"
         )
     except FieldError as error:
@@ -37,6 +37,10 @@ def load(engine: Engine, table: Table, rows: Iterable[NumberedRow]) -> int:
         reason = f"line {line}, {error.column}: {error.reason}; nothing was stored"
     # Raised outside the handler: what the driver says quotes the row.
     raise ImportRefusedError(reason)
+
+
+def lines(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
 def in_batches(rows: Iterable[NumberedRow], size: int) -> Iterator[list[NumberedRow]]:

@@ -70,6 +70,13 @@ def test_another_encoding_is_refused(ready: Run, tmp_path: Path, encoding: str) 
     assert "UTF-8" in refused.err
 
 
+@pytest.mark.parametrize("typed", ["\t", "\\t"])
+def test_a_tab_is_typed_as_the_refusal_shows_it(ready: Run, tmp_path: Path, typed: str) -> None:
+    (tmp_path / "f.tsv").write_text(CSV.replace(",", "\t"), encoding="utf-8")
+    assert r"'\t'" in ready("import", "f.tsv", "--delimiter", "tab").err
+    assert ready("import", "f.tsv", "--delimiter", typed).status == 0
+
+
 def test_a_file_that_is_not_there_is_one_line(ready: Run) -> None:
     refused = ready("import", "nobody.csv")
     assert (refused.status, refused.err.count("\n")) == (1, 1)
