@@ -36,7 +36,7 @@ def require_schema(connection: Connection) -> None:
     found = recorded_version(connection)
     if found != LEDGER_VERSION:
         have = (
-            "missing: create the schema first"
+            "missing: create the schema first (noisevault init)"
             if found is None
             else f"of version {found}: use the release that made them"
         )

@@ -44,7 +44,9 @@ class TransitProvider:
 
     def __init__(self, address: TransitAddress, settings: ProviderSettings) -> None:
         if settings.token is None:
-            raise MisconfiguredError(f"{address.kek} needs a token in the settings")
+            raise MisconfiguredError(
+                f"{address.kek} needs a token in the settings; noisevault takes it from VAULT_TOKEN or BAO_TOKEN"
+            )
         self.kek = address.kek
         self._address = address
         self._settings = settings

@@ -1,8 +1,9 @@
 """The application: the commands by name, and one place where an error becomes one line and an exit status."""
 
 import sys
+from importlib.metadata import version
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -15,11 +16,27 @@ from vault.errors import VaultError
 
 app = typer.Typer(
     name="noisevault",
-    help="An encrypted data vault with a privatized aggregate layer.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # a traceback would show what the variables hold
 )
+
+
+def say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"noisevault {version('noisevault')}")
+        raise typer.Exit
+
+
+@app.callback()
+def noisevault(
+    _: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=say_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """An encrypted data vault with a privatized aggregate layer."""
+
+
 for command in (
     initialising.init,
     importing.import_file,
@@ -50,7 +67,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         # The driver's own text may quote a row.
         refuse(f"the database refused or did not answer ({type(error).__name__}); its own log says more")
     except OSError as error:
-        refuse(f"{error.strerror}: {error.filename}")
+        refuse(f"{error.strerror}: {error.filename}" if error.filename else str(error))
 
 
 def refuse(reason: str) -> NoReturn:

@@ -38,7 +38,10 @@ def faults(project: Project) -> Iterator[str]:
     live = keyring.warm()
     for record in keyring.records():
         if record.live and record.key_id not in live:
-            yield f"key {record.key_id.hex()} ({record.purpose}) does not unwrap: see docs/threat-model.md"
+            yield (
+                f"key {record.key_id.hex()} ({record.purpose}) does not unwrap: bring back the key-encryption key that"
+                " wrapped it"
+            )
     ledger = open_ledger(project.policy, keyring)
     try:
         ledger.verify_audit()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,12 @@ def test_every_command_is_there_and_explains_itself(run: Run) -> None:
     for command in COMMANDS:
         assert command in told
         assert run(command, "--help").status == 0
+
+
+def test_the_version_is_said(run: Run) -> None:
+    said = run("--version")
+    assert (said.status, said.err) == (0, "")
+    assert said.out == f"noisevault {version('noisevault')}\n"
 
 
 def test_wrong_words_have_status_2(run: Run) -> None:
