@@ -5,6 +5,8 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copyfile
+from zipfile import ZipFile
 
 import pytest
 
@@ -12,7 +14,6 @@ from tests.vault.cli.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-HEADER = "person,year,site,female,name,email,national_id,doctor_visits,medical_spending\n"
 
 
 def block(language: str) -> str:
@@ -34,10 +35,27 @@ def test_the_program_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
     assert b"840" not in (tmp_path / "app.db").read_bytes()
 
 
-def test_the_commands_of_the_readme_succeed_in_their_order(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text(
-        HEADER + "".join(f"{i},1,{1 + i % 6},0,Ada,ada@example.org,999-{i:07d},{i % 9},12.5\n" for i in range(1, 30))
+def test_what_the_readme_installs_has_every_file_of_the_packages(tmp_path: Path) -> None:
+    tracked = [path.relative_to(ROOT) for top in ("kms", "dp", "vault") for path in (ROOT / top).rglob("*")]
+    wanted = {path for path in tracked if (ROOT / path).is_file() and path.suffix != ".pyc"}
+    for path in (*wanted, Path("pyproject.toml"), Path("README.md"), Path("LICENSE")):
+        (tmp_path / "clone" / path).parent.mkdir(parents=True, exist_ok=True)
+        copyfile(ROOT / path, tmp_path / "clone" / path)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path, "."],
+        cwd=tmp_path / "clone",
+        capture_output=True,
+        check=True,
     )
+    (wheel,) = tmp_path.glob("*.whl")
+    with ZipFile(wheel) as packed:
+        assert {Path(name) for name in packed.namelist() if ".dist-info/" not in name} == wanted
+        (entry_points,) = (name for name in packed.namelist() if name.endswith("entry_points.txt"))
+        assert b"noisevault = vault.cli:main" in packed.read(entry_points)
+
+
+def test_the_commands_of_the_readme_succeed_in_their_order(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(block("csv"), encoding="utf-8")
     commands = [line.removeprefix("$ ") for line in block("console").splitlines()]
     assert len(commands) > 8
     for command in commands:
