@@ -1,0 +1,56 @@
+"""Private file: a small file with a secret in it, which only its owner can read and which is never written over."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from kms.errors import KeyFileError
+
+__all__ = ["PRIVATE_FILE_MAX_BYTES", "read_private_file", "write_private_file"]
+
+PRIVATE_FILE_MAX_BYTES: Final = 4096
+
+
+def read_private_file(path: Path, what: str) -> bytes:
+    """What is in a file that belongs to us or root and that group and others cannot touch.
+
+    what: the file's name for messages, such as "key file".
+    Raises: KeyFileError, in one line that says what is expected.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise KeyFileError(f"cannot open the {what} {path}: {error.strerror}") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise KeyFileError(f"the {what} {path} is not a regular file")
+        if status.st_uid not in {os.geteuid(), 0}:
+            raise KeyFileError(f"the {what} {path} belongs to another user: chown it to the one that runs this")
+        if status.st_mode & 0o077:
+            raise KeyFileError(f"the {what} {path} is open to others: run chmod 600 {path}")
+        if status.st_size > PRIVATE_FILE_MAX_BYTES:
+            raise KeyFileError(f"the {what} {path} is longer than {PRIVATE_FILE_MAX_BYTES} bytes: is it the right one?")
+        return os.read(descriptor, PRIVATE_FILE_MAX_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def write_private_file(path: Path, content: bytes, what: str) -> None:
+    """Make a new file of mode 0600 and see it safe on disk. Raises: KeyFileError if it exists or cannot be made."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        folder = os.open(Path(path).parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except FileExistsError:
+        raise KeyFileError(f"{path} exists already: a {what} is never written over") from None
+    except OSError as error:
+        raise KeyFileError(f"cannot write the {what} {path}: {error.strerror}") from None

@@ -1,0 +1,31 @@
+"""A private file is ours alone, is read whole, and is never written over. Who may read it: test_local.py."""
+
+from pathlib import Path
+
+import pytest
+
+from kms.errors import KeyFileError
+from kms.private_file import PRIVATE_FILE_MAX_BYTES, read_private_file, write_private_file
+
+
+def test_what_is_written_is_read_by_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "pin"
+    write_private_file(path, b"1234", "PIN file")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read_private_file(path, "PIN file") == b"1234"
+    with pytest.raises(KeyFileError, match="a PIN file is never written over"):
+        write_private_file(path, b"5678", "PIN file")
+    assert path.read_bytes() == b"1234"
+
+
+def test_a_message_says_which_file_of_which_kind(tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match=f"cannot open the PIN file {tmp_path / 'pin'}: No such file"):
+        read_private_file(tmp_path / "pin", "PIN file")
+
+
+def test_a_file_of_any_other_length_than_a_secret_has_is_not_cut(tmp_path: Path) -> None:
+    write_private_file(tmp_path / "most", b"x" * PRIVATE_FILE_MAX_BYTES, "key file")
+    assert len(read_private_file(tmp_path / "most", "key file")) == PRIVATE_FILE_MAX_BYTES
+    write_private_file(tmp_path / "more", b"x" * (PRIVATE_FILE_MAX_BYTES + 1), "key file")
+    with pytest.raises(KeyFileError, match="longer than 4096 bytes"):
+        read_private_file(tmp_path / "more", "key file")
