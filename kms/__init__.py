@@ -21,6 +21,7 @@ from kms.errors import (
     UnavailableError,
     UnknownKeyIdError,
     UnknownProviderError,
+    WrongPassphraseError,
 )
 from kms.fork import forget_in_child
 from kms.framing import framed, lp
@@ -67,6 +68,7 @@ __all__ = [
     "UnknownKeyIdError",
     "UnknownProviderError",
     "Wrapped",
+    "WrongPassphraseError",
     "boottime_clock",
     "close_before_fork",
     "compound_index_key",

@@ -24,6 +24,7 @@ __all__ = [
     "UnavailableError",
     "UnknownKeyIdError",
     "UnknownProviderError",
+    "WrongPassphraseError",
 ]
 
 
@@ -109,7 +110,11 @@ class SchemaVersionError(KmsError):
 
 
 class KeyFileError(KmsError):
-    """A key file cannot be used: missing, readable by others, or not 64 hexadecimal characters."""
+    """A file with a key, a PIN or a passphrase cannot be used: missing, readable by others, damaged."""
+
+
+class WrongPassphraseError(KmsError):
+    """The key file is whole, and this passphrase does not open it."""
 
 
 class KeyringError(KmsError):

@@ -18,6 +18,7 @@ class ProviderSettings:
 
     token: for hcvault. ca_file: PEM file of the authority that signed the server's certificate.
     allow_plain_http_to_loopback: speak http, to this machine only. timeout: seconds for each request.
+    passphrase: of a local key file. pin: of a PKCS#11 token, where the URI has no pin-source.
     """
 
     token: SecretText | None = None
@@ -25,10 +26,14 @@ class ProviderSettings:
     ca_file: str | None = None
     allow_plain_http_to_loopback: bool = False
     timeout: float = 5.0
+    passphrase: SecretText | None = None
+    pin: SecretText | None = None
 
     def __post_init__(self) -> None:
         if self.token is not None and not isinstance(self.token, SecretText):
             raise TypeError("the token is a SecretText, so that it cannot be printed: SecretText(token)")
+        if not all(secret is None or isinstance(secret, SecretText) for secret in (self.passphrase, self.pin)):
+            raise TypeError("passphrase and PIN are SecretText, so that they cannot be printed: SecretText(text)")
         if not 0 < self.timeout <= 60:
             raise ValueError(f"the timeout of a request is more than 0 and at most 60 seconds, not {self.timeout}")
 
@@ -36,14 +41,14 @@ class ProviderSettings:
 def open_provider(uri: str, settings: ProviderSettings = ProviderSettings()) -> KeyProvider:
     """The provider that a KEK's URI names. No request is sent yet.
 
-    Raises: UnknownProviderError, MisconfiguredError, KeyFileError.
+    Raises: UnknownProviderError, MisconfiguredError, KeyFileError, WrongPassphraseError.
     """
     scheme, colon, _ = uri.strip().partition(":")
     match scheme.lower() if colon else "":
         case "local":
             from kms.providers.local import LocalProvider
 
-            return LocalProvider.from_uri(uri)
+            return LocalProvider.from_uri(uri, settings.passphrase)
         case "hcvault":
             from kms.providers.hcvault import TransitProvider
 

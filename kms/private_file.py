@@ -39,13 +39,19 @@ def read_private_file(path: Path, what: str) -> bytes:
 
 def write_private_file(path: Path, content: bytes, what: str) -> None:
     """Make a new file of mode 0600 and see it safe on disk. Raises: KeyFileError if it exists or cannot be made."""
+    path = Path(path)
+    draft = path.with_name(f"{path.name}.{os.urandom(4).hex()}.new")  # no half of a secret ever has the file's own name
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        folder = os.open(Path(path).parent, os.O_RDONLY)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(descriptor)
+            os.link(draft, path)
+        finally:
+            os.unlink(draft)
+        folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:

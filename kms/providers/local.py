@@ -1,8 +1,7 @@
-"""Local key file: a key-encryption key of 64 hexadecimal characters in a file that only its owner can read."""
+"""Local key file: a key-encryption key in a file that only its owner can read, in hexadecimal or under a passphrase."""
 
 import hmac
 import os
-import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -11,15 +10,22 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from kms.derive import derive
-from kms.errors import CannotUnwrapError, KeyFileError
+from kms.errors import CannotUnwrapError, KeyFileError, MisconfiguredError
 from kms.framing import framed
+from kms.passphrase_file import (
+    PASSPHRASE_FILE_RANDOM_BYTES,
+    is_passphrase_file,
+    key_from_passphrase_file,
+    passphrase_file,
+)
+from kms.passphrase_kdf import RFC_9106_LOW_MEMORY, PassphraseKdf
+from kms.private_file import read_private_file, write_private_file
 from kms.provider import Wrapped
-from kms.secret import SecretKey
+from kms.secret import SecretKey, SecretText
 
-__all__ = ["LocalProvider", "create_key_file", "read_key_file"]
+__all__ = ["LocalProvider", "create_key_file", "is_passphrase_protected", "read_key_file"]
 
 KEY_FILE_BYTES: Final = 32
-KEY_FILE_MAX_SIZE: Final = 4096
 FINGERPRINT_BYTES: Final = 16
 # NIST SP 800-38D, 8.2.2.
 SP_800_38D_IV_BYTES: Final = 12
@@ -42,12 +48,12 @@ class LocalProvider:
         self._random = random
 
     @classmethod
-    def from_uri(cls, uri: str) -> "LocalProvider":
-        """The provider of local:PATH. Raises: KeyFileError."""
+    def from_uri(cls, uri: str, passphrase: SecretText | None = None) -> "LocalProvider":
+        """The provider of local:PATH. Raises: KeyFileError, WrongPassphraseError, MisconfiguredError."""
         scheme, _, path = uri.partition(":")
         if scheme != "local" or not path:
             raise KeyFileError("a local key is named local:PATH, such as local:/etc/noisevault/kek")
-        return cls(read_key_file(Path(path)))
+        return cls(read_key_file(Path(path), passphrase))
 
     def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
         """The key under a fresh random nonce, bound to context."""
@@ -77,26 +83,26 @@ def fingerprint(kek: SecretKey) -> str:
     return derive(kek, framed(b"noisevault/1 local fingerprint")).raw[:FINGERPRINT_BYTES].hex()
 
 
-def read_key_file(path: Path) -> SecretKey:
+def read_key_file(path: Path, passphrase: SecretText | None = None) -> SecretKey:
     """The key in a file that belongs to us or root and that group and others cannot touch.
 
-    Raises: KeyFileError, in one line that says what is expected.
+    Raises: KeyFileError, in one line that says what is expected; WrongPassphraseError; MisconfiguredError if the file
+    is protected and there is no passphrase, or the other way round.
     """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        raise KeyFileError(f"cannot open the key file {path}: {error.strerror}") from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise KeyFileError(f"the key file {path} is not a regular file")
-        if status.st_uid not in {os.geteuid(), 0}:
-            raise KeyFileError(f"the key file {path} belongs to another user: chown it to the one that runs this")
-        if status.st_mode & 0o077:
-            raise KeyFileError(f"the key file {path} is open to others: run chmod 600 {path}")
-        return parse_key(os.read(descriptor, KEY_FILE_MAX_SIZE), str(path))
-    finally:
-        os.close(descriptor)
+    held = [read_private_file(path, "key file")]  # no frame of an error keeps a key that is plain
+    if not is_passphrase_file(held[0]):
+        if passphrase is None:
+            return parse_key(held.pop(), str(path))
+        held.clear()
+        raise MisconfiguredError(f"the key file {path} has no passphrase, but one is given: leave it out")
+    if passphrase is None:
+        raise MisconfiguredError(f"the key file {path} has a passphrase: give it in the settings")
+    return key_from_passphrase_file(held.pop(), passphrase, str(path))
+
+
+def is_passphrase_protected(path: Path) -> bool:
+    """Whether a key file wants a passphrase. Raises: KeyFileError."""
+    return is_passphrase_file(read_private_file(path, "key file"))
 
 
 def parse_key(text: bytes, where: str) -> SecretKey:
@@ -116,30 +122,21 @@ def parse_key(text: bytes, where: str) -> SecretKey:
     )
 
 
-def create_key_file(path: Path, *, random: Callable[[int], bytes] = os.urandom) -> str:
+def create_key_file(
+    path: Path,
+    *,
+    passphrase: SecretText | None = None,
+    kdf: PassphraseKdf = RFC_9106_LOW_MEMORY,
+    random: Callable[[int], bytes] = os.urandom,
+) -> str:
     """Write a new key to a new file of mode 0600, safe on disk, and give its identity (local:FINGERPRINT).
 
-    Raises: KeyFileError if the file exists or cannot be made.
+    passphrase: seals the key in the file by kdf. Raises: KeyFileError if the file exists or cannot be made.
     """
-    key, path = SecretKey(random(KEY_FILE_BYTES)), Path(path)
-    draft = path.with_name(f"{path.name}.{os.urandom(4).hex()}.new")  # no half of a key ever has the file's own name
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(key.raw.hex().encode() + b"\n")
-                file.flush()
-                os.fsync(descriptor)
-            os.link(draft, path)
-        finally:
-            os.unlink(draft)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except FileExistsError:
-        raise KeyFileError(f"{path} exists already: a key file is never written over") from None
-    except OSError as error:
-        raise KeyFileError(f"cannot write the key file {path}: {error.strerror}") from None
+    key = SecretKey(random(KEY_FILE_BYTES))
+    if passphrase is None:
+        write_private_file(path, key.raw.hex().encode() + b"\n", "key file")
+    else:
+        content = passphrase_file(key, passphrase, kdf, random=random(PASSPHRASE_FILE_RANDOM_BYTES))
+        write_private_file(path, content, "key file")
     return f"local:{fingerprint(key)}"

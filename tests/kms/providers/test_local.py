@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kms.errors import CannotUnwrapError, KeyFileError
-from kms.open_provider import open_provider
+from kms.errors import CannotUnwrapError, KeyFileError, MisconfiguredError, WrongPassphraseError
+from kms.open_provider import ProviderSettings, open_provider
+from kms.passphrase_kdf import Argon2id
 from kms.provider import Wrapped
-from kms.providers.local import LocalProvider, create_key_file, parse_key, read_key_file
-from kms.secret import SecretKey
+from kms.providers.local import LocalProvider, create_key_file, is_passphrase_protected, parse_key, read_key_file
+from kms.secret import SecretKey, SecretText
 from tests.kms.providers.transit import frames_of
 
 TEXT = "00112233445566778899aabbccddeeff" * 2
@@ -180,3 +181,39 @@ def test_a_key_file_has_its_name_only_when_it_is_whole(tmp_path: Path, monkeypat
 def test_a_local_key_is_named_by_a_path(uri: str) -> None:
     with pytest.raises(KeyFileError, match="local:PATH"):
         LocalProvider.from_uri(uri)
+
+
+PASSPHRASE = SecretText("correct horse battery staple")
+CHEAP = Argon2id(memory_kib=7168, iterations=1, lanes=1)
+
+
+def test_a_key_file_can_have_a_passphrase(tmp_path: Path) -> None:
+    path = tmp_path / "kek"
+    kek = create_key_file(path, passphrase=PASSPHRASE, kdf=CHEAP)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert is_passphrase_protected(path)
+    provider = open_provider(f"local:{path}", ProviderSettings(passphrase=PASSPHRASE))
+    assert isinstance(provider, LocalProvider)
+    assert provider.kek == kek
+    with pytest.raises(WrongPassphraseError):
+        open_provider(f"local:{path}", ProviderSettings(passphrase=SecretText("another")))
+    with pytest.raises(MisconfiguredError, match="has a passphrase: give it in the settings"):
+        open_provider(f"local:{path}")
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(KeyFileError, match="is damaged"):
+        open_provider(f"local:{path}", ProviderSettings(passphrase=PASSPHRASE))
+
+
+def test_a_plain_file_in_the_place_of_a_protected_one_is_noticed(tmp_path: Path) -> None:
+    """Somebody who can write the file must not have us wrap under a key of theirs."""
+    path = key_file(tmp_path / "kek", TEXT)
+    assert not is_passphrase_protected(path)
+    with pytest.raises(MisconfiguredError, match="has no passphrase, but one is given") as raised:
+        open_provider(f"local:{path}", ProviderSettings(passphrase=PASSPHRASE))
+    assert TEXT not in frames_of(raised.value)
+
+
+def test_a_file_that_is_refused_for_its_passphrase_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match="at least 15 characters"):
+        create_key_file(tmp_path / "kek", passphrase=SecretText("short"), kdf=CHEAP)
+    assert not (tmp_path / "kek").exists()
