@@ -1,5 +1,7 @@
-# The virtual environments of the scripts: sourced by them, it gives one function.
+# The virtual environments of the scripts: sourced by them, it gives two functions.
 #
+#   system_package PROGRAM PACKAGE   installs PACKAGE from Debian's or Ubuntu's archive when PROGRAM is missing and we
+#                      are root; not with NOISEVAULT_INSTALL=no. Says what to type where it may not or cannot.
 #   environment NAME   makes or reuses the environment NAME (demo, test, bench) from requirements/NAME.txt,
 #                      installs the project itself, and sets PYTHON to its interpreter.
 
@@ -55,4 +57,17 @@ environment() {
     "$PYTHON" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$root/requirements/$name.txt" || return 1
     "$PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable "$root" || return 1
     echo "$stamp" > "$place/stamp"
+}
+
+system_package() {
+    local program=$1 package=$2
+    if command -v "$program" > /dev/null; then return; fi
+    if [ "$(id -u)" = 0 ] && [ "${NOISEVAULT_INSTALL:-yes}" != no ] && command -v apt-get > /dev/null; then
+        echo "installing the system's package '$package' (once)" >&2
+        apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" > /dev/null; }
+        if apt_get install -y "$package" 2>/dev/null || { apt_get update && apt_get install -y "$package"; }; then
+            return
+        fi
+    fi
+    echo "$program is not on this machine, so its tests will not run; as root type: apt-get install $package" >&2
 }

@@ -1,13 +1,40 @@
-"""The servers and databases that tests ask for by name."""
+"""The servers and databases that tests ask for by name, and what is said at the end of those that are not here."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, Engine, event
 
+from tests.servers import not_run, softhsm
+from tests.servers.not_run import NotRun, need_program
 from tests.servers.openbao import BaoDev, bao_dev
 from tests.servers.postgres import fresh_database, postgres_server
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[not_run.KEY] = notes = NotRun()
+    config.pluginmanager.register(_Listener(notes))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.stash[not_run.KEY].fails and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    config.stash[not_run.KEY].tell(terminalreporter)
+
+
+class _Listener:
+    """pytest_runtest_logreport has no config of its own; with xdist it is called for every worker's report."""
+
+    def __init__(self, notes: NotRun) -> None:
+        self._notes = notes
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._notes.note(report)
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +53,32 @@ def postgres_server_url() -> Iterator[str]:
 def postgres_url(postgres_server_url: str) -> Iterator[str]:
     with fresh_database(postgres_server_url) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def softhsm_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    home, before = tmp_path_factory.mktemp("softhsm"), os.environ.get("SOFTHSM2_CONF")
+    softhsm.softhsm_home(home)
+    yield home
+    del os.environ["SOFTHSM2_CONF"]
+    if before is not None:
+        os.environ["SOFTHSM2_CONF"] = before
+
+
+@pytest.fixture
+def token(request: pytest.FixtureRequest, softhsm_home: Path) -> softhsm.Token:
+    """A fresh SoftHSM token, with an AES key named kek."""
+    return _token(request, softhsm_home)
+
+
+@pytest.fixture
+def other_token(request: pytest.FixtureRequest, softhsm_home: Path) -> softhsm.Token:
+    """Another one, with a key of the same name."""
+    return _token(request, softhsm_home)
+
+
+def _token(request: pytest.FixtureRequest, home: Path) -> softhsm.Token:
+    return softhsm.new_token(need_program(request.node, "softhsm2-util", softhsm.INSTALL), home)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
