@@ -9,7 +9,11 @@ from kms.secret import SecretText
 
 __all__ = ["ProviderSettings", "open_provider"]
 
-SCHEMES: Final = ("local:PATH", "hcvault://HOST:8200/transit/keys/NAME")
+SCHEMES: Final = (
+    "local:PATH",
+    "hcvault://HOST:8200/transit/keys/NAME",
+    "pkcs11:token=NAME;object=KEY?module-path=PATH",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,8 @@ class ProviderSettings:
 def open_provider(uri: str, settings: ProviderSettings = ProviderSettings()) -> KeyProvider:
     """The provider that a KEK's URI names. No request is sent yet.
 
-    Raises: UnknownProviderError, MisconfiguredError, KeyFileError, WrongPassphraseError.
+    Raises: UnknownProviderError, MisconfiguredError, MissingExtraError, KeyFileError,
+    WrongPassphraseError.
     """
     scheme, colon, _ = uri.strip().partition(":")
     match scheme.lower() if colon else "":
@@ -53,6 +58,10 @@ def open_provider(uri: str, settings: ProviderSettings = ProviderSettings()) -> 
             from kms.providers.hcvault import TransitProvider
 
             return TransitProvider.from_uri(uri, settings)
+        case "pkcs11":
+            from kms.providers.pkcs11 import Pkcs11Provider
+
+            return Pkcs11Provider.from_uri(uri, settings)
         case scheme:
             raise UnknownProviderError(
                 f"no provider for {scheme or 'a URI without scheme'!r}: write {' or '.join(SCHEMES)}"

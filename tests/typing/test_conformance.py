@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kms.provider import KeyProvider
     from kms.providers.hcvault import TransitProvider
     from kms.providers.local import LocalProvider
+    from kms.providers.pkcs11 import Pkcs11Provider
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
     from vault.mapping.attached import OpensFields
     from vault.opened import OpenedVault
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
         return local
 
     def transit(provider: TransitProvider) -> KeyProvider:
+        return provider
+
+    def tokens(provider: Pkcs11Provider) -> KeyProvider:
         return provider
 
     def macs(mac: LedgerMac) -> Mac:
