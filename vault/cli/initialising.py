@@ -1,5 +1,6 @@
 """init: make the key file, the keyring, the tables and the budgets that the policy names."""
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,14 @@ from rich.console import Console
 from kms import KeyFileError
 from kms.providers.local import create_key_file
 from vault.bridge import declare_budgets, open_ledger
-from vault.cli.options import POLICY, PolicyOption, load_policy, provider_settings
+from vault.cli.options import (
+    POLICY,
+    PolicyOption,
+    load_policy,
+    local_key_file,
+    provider_settings,
+    read_passphrase,
+)
 from vault.errors import PolicyError
 from vault.project import Project, has_keyring
 
@@ -18,6 +26,10 @@ from vault.project import Project, has_keyring
 def init(
     policy: PolicyOption = POLICY,
     example: Annotated[bool, typer.Option("--example", help="Write an example policy instead, to edit.")] = False,
+    passphrase: Annotated[
+        bool,
+        typer.Option("--passphrase", help="Protect the new key file by one: typed, or of NOISEVAULT_PASSPHRASE_FILE."),
+    ] = False,
 ) -> None:
     """Make the key file, the keyring, the tables and the budgets that the policy names; what is there stays."""
     console = Console(soft_wrap=True, highlight=False, markup=False)
@@ -27,23 +39,25 @@ def init(
         return
     rules = load_policy(policy)
     key_file = local_key_file(rules.vault.kek)
+    if passphrase and (key_file is None or key_file.exists()):
+        raise PolicyError("--passphrase is for a new local key file; this policy's key is there already or elsewhere")
+    settings = None
     if key_file is not None and not key_file.exists():
         if has_keyring(rules):
             raise KeyFileError(
                 f"the keyring {rules.vault.keyring} was made with a key file that is not at {key_file}:"
                 " put it back there from its copy, a new one would open nothing"
             )
-        create_key_file(key_file)
+        secret = read_passphrase(confirm=True) if passphrase else None
+        create_key_file(key_file, passphrase=secret)
+        settings = replace(provider_settings(), passphrase=secret)
         console.print(f"key-encryption key: {key_file} (mode 0600); keep a copy elsewhere, without it nothing opens")
-    project = Project.create(rules, provider_settings())
+        if passphrase:
+            console.print("without the passphrase it does not open either; nobody can recover it")
+    project = Project.create(rules, settings or provider_settings(rules.vault.kek))
     declare_budgets(open_ledger(rules, project.opened.keyring), rules)
     console.print(f"keyring {rules.vault.keyring}: active data key {project.active_data_key_id}")
     console.print(f"tables: {', '.join(project.tables)}; datasets: {', '.join(rules.dataset) or 'none'}")
-
-
-def local_key_file(kek: str) -> Path | None:
-    """The file of a local key-encryption key; None for a key service."""
-    return Path(kek.removeprefix("local:")) if kek.startswith("local:") else None
 
 
 def write_example(path: Path, name: str = "example.toml") -> None:

@@ -1,12 +1,16 @@
 """Options: what all commands share, read once from the command line and the environment."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kms import ProviderSettings, SecretText
+from kms import KeyFileError, ProviderSettings, SecretText
+from kms.private_file import read_private_file
+from kms.providers.local import is_passphrase_protected
+from vault.errors import PolicyError
 from vault.policy import Policy
 from vault.project import Project, policy_beside, require_files
 
@@ -15,15 +19,63 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable outpu
 POLICY = Path("noisevault.toml")
 
 
-def provider_settings() -> ProviderSettings:
-    """What the key service needs, from the variables that Vault and OpenBao users already have."""
+PASSPHRASE_FILE = "NOISEVAULT_PASSPHRASE_FILE"  # noqa: S105  # the name of a variable
+
+
+def provider_settings(kek: str = "") -> ProviderSettings:
+    """What the key service needs, from the variables that Vault and OpenBao users already have.
+
+    kek: the key's URI; if it is a local file with a passphrase, that is read from the file that
+    NOISEVAULT_PASSPHRASE_FILE names, or asked for. Raises: PolicyError, KeyFileError.
+    """
     token = os.environ.get("VAULT_TOKEN") or os.environ.get("BAO_TOKEN")
     return ProviderSettings(
         token=SecretText(token) if token else None,
         namespace=os.environ.get("VAULT_NAMESPACE") or os.environ.get("BAO_NAMESPACE"),
         ca_file=os.environ.get("VAULT_CACERT") or os.environ.get("BAO_CACERT"),
         allow_plain_http_to_loopback=os.environ.get("NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK") == "1",
+        passphrase=_passphrase_of(local_key_file(kek)),
     )
+
+
+def local_key_file(kek: str) -> Path | None:
+    """The file of a local key-encryption key; None for a key service."""
+    return Path(kek.removeprefix("local:")) if kek.startswith("local:") else None
+
+
+def read_passphrase(*, confirm: bool = False) -> SecretText:
+    """One line, from the file that NOISEVAULT_PASSPHRASE_FILE names, or typed without being shown.
+
+    confirm: have it typed twice. Raises: PolicyError where nobody can type, KeyFileError.
+    """
+    file = os.environ.get(PASSPHRASE_FILE)
+    if file:
+        return _line_of(Path(file))
+    if not sys.stdin.isatty():
+        raise PolicyError(f"the key file has a passphrase: name a file of mode 0600 that holds it by {PASSPHRASE_FILE}")
+    return SecretText(
+        typer.prompt("passphrase of the key file", hide_input=True, confirmation_prompt=confirm, err=True)
+    )
+
+
+def _passphrase_of(file: Path | None) -> SecretText | None:
+    """A named passphrase is given even to a file without one, which then is refused: it may have been exchanged."""
+    if file is None or not file.exists():
+        return None
+    if os.environ.get(PASSPHRASE_FILE) or is_passphrase_protected(file):
+        return read_passphrase()
+    return None
+
+
+def _line_of(file: Path) -> SecretText:
+    content = read_private_file(file, "passphrase file").rstrip(b"\r\n")
+    try:
+        line = content.decode()
+    except UnicodeDecodeError:
+        line = ""
+    if not line or "\n" in line:
+        raise KeyFileError(f"the passphrase file {file} holds one line of UTF-8")
+    return SecretText(line)
 
 
 def load_policy(path: Path) -> Policy:
@@ -33,6 +85,6 @@ def load_policy(path: Path) -> Policy:
 def open_project(path: Path) -> Project:
     policy = policy_beside(path)
     require_files(policy)
-    project = Project.open(policy, provider_settings())
+    project = Project.open(policy, provider_settings(policy.vault.kek))
     project.require_tables()
     return project

@@ -57,7 +57,9 @@ class Storage(Section):
         if len(set(files)) != len(files):
             faults.append(("database", "on SQLite, database, keys and ledger are three files; name three"))
         if ":" not in self.kek:
-            faults.append(("kek", "expected a key's URI: local:PATH or hcvault://HOST:PORT/transit/keys/NAME"))
+            faults.append(
+                ("kek", "expected a key's URI: local:PATH, hcvault://HOST:PORT/transit/keys/NAME or pkcs11:...")
+            )
         placed = {name: url.render_as_string(hide_password=False) for name, url in urls.items()}
         return self.model_copy(update={**placed, "kek": _kek(self.kek, folder)}), faults
 

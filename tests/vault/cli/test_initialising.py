@@ -1,7 +1,15 @@
+import io
+import json
+import os
+import pty
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
+
+import pytest
 
 from tests.vault.cli.conftest import Run
 from tests.vault.projects import write_policy
@@ -62,3 +70,99 @@ def test_a_keyring_that_was_changed_by_hand_is_told_as_such_and_not_made_anew(ru
     with closing(sqlite3.connect(tmp_path / "keys.db")) as keys, keys:
         keys.execute("UPDATE noisevault_key SET state = 'asleep'")
     assert "changed by hand" in run("init").err
+
+
+PASSPHRASE = "correct horse battery staple"
+
+
+@pytest.fixture
+def passphrase_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "passphrase"
+    file.touch(0o600)
+    file.write_text(f"{PASSPHRASE}\n")
+    monkeypatch.setenv("NOISEVAULT_PASSPHRASE_FILE", str(file))
+    return file
+
+
+def test_a_key_file_with_a_passphrase_is_made_and_used(run: Run, tmp_path: Path, passphrase_file: Path) -> None:
+    write_policy(tmp_path)
+    made = run("init", "--passphrase")
+    assert (made.status, made.err) == (0, "")
+    assert "without the passphrase it does not open either" in made.out
+    assert PASSPHRASE not in made.out
+    assert json.loads((tmp_path / "kek").read_text())["kdf"] == "argon2id"
+    assert stat.S_IMODE((tmp_path / "kek").stat().st_mode) == 0o600
+    assert run("keys", "list").status == 0
+    assert run("init").status == 0
+    assert "there already or elsewhere" in run("init", "--passphrase").err
+
+
+def test_another_passphrase_and_a_damaged_file_are_told_apart(
+    run: Run, tmp_path: Path, passphrase_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_policy(tmp_path)
+    assert run("init", "--passphrase").status == 0
+    passphrase_file.write_text("incorrect horse battery staple")
+    assert "refused: the passphrase does not open the key file" in run("rotate").err
+    passphrase_file.write_text(PASSPHRASE)
+    whole = (tmp_path / "kek").read_bytes()
+    (tmp_path / "kek").write_bytes(whole.replace(b'"lanes":4', b'"lanes":5'))
+    assert "is damaged: restore it from a copy" in run("rotate").err
+    (tmp_path / "kek").write_bytes(whole)
+    monkeypatch.delenv("NOISEVAULT_PASSPHRASE_FILE")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert "name a file of mode 0600 that holds it by NOISEVAULT_PASSPHRASE_FILE" in run("rotate").err
+
+
+def test_a_short_passphrase_makes_nothing(run: Run, tmp_path: Path, passphrase_file: Path) -> None:
+    write_policy(tmp_path)
+    passphrase_file.write_text("too short")
+    assert "at least 15 characters" in run("init", "--passphrase").err
+    assert not (tmp_path / "kek").exists()
+
+
+def test_a_plain_file_that_was_put_in_the_place_is_refused(run: Run, tmp_path: Path, passphrase_file: Path) -> None:
+    write_policy(tmp_path)
+    assert run("init", "--passphrase").status == 0
+    (tmp_path / "kek").write_text("00" * 32)
+    assert "has no passphrase, but one is given" in run("keys", "list").err
+
+
+def test_a_passphrase_is_typed_twice_and_never_shown(tmp_path: Path) -> None:
+    """On a terminal, as a person has it."""
+    write_policy(tmp_path)
+    program = (
+        "import fcntl, signal, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); signal.alarm(60)\n"
+        "from vault.cli import main; main(sys.argv[1:])"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "NOISEVAULT_PASSPHRASE_FILE"}
+
+    def typed(*lines: str, words: list[str]) -> str:
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(
+            [sys.executable, "-c", program, *words],
+            cwd=tmp_path,
+            env=environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        ):
+            os.close(theirs)
+            shown, left = b"", list(lines)
+            while True:
+                try:
+                    more = os.read(ours, 1000)
+                except OSError:
+                    break
+                shown += more
+                if left and shown.endswith(b": "):  # the blank comes once typing is not shown any more
+                    os.write(ours, f"{left.pop(0)}\n".encode())
+        os.close(ours)
+        return shown.decode()
+
+    shown = typed(PASSPHRASE, "another one", PASSPHRASE, PASSPHRASE, words=["init", "--passphrase"])
+    assert "do not match" in shown
+    assert PASSPHRASE not in shown
+    assert "active data key" in typed(PASSPHRASE, words=["rotate"])
+    assert "does not open the key file" in typed("wrong", words=["rotate"])

@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from kms import KeyFileError
 from tests.vault.projects import make_project
 from vault.bridge import declare_budgets, open_ledger
-from vault.cli.options import open_project, provider_settings
+from vault.cli.options import local_key_file, open_project, provider_settings, read_passphrase
 from vault.errors import PolicyError
 
 
@@ -31,3 +32,25 @@ def test_a_project_opens_by_its_policy_file(tmp_path: Path) -> None:
     assert set(open_project(tmp_path / "noisevault.toml").tables) == {"visit"}
     with pytest.raises(PolicyError):
         open_project(tmp_path / "nobody.toml")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"one\ntwo\n", b"\xff"])
+def test_a_passphrase_file_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    file = tmp_path / "passphrase"
+    file.touch(0o600)
+    file.write_bytes(content)
+    monkeypatch.setenv("NOISEVAULT_PASSPHRASE_FILE", str(file))
+    with pytest.raises(KeyFileError, match="one line of UTF-8"):
+        read_passphrase()
+    file.write_bytes(" vier Wörter mit Rand \r\n".encode())
+    assert read_passphrase().reveal() == " vier Wörter mit Rand "
+    file.chmod(0o644)
+    with pytest.raises(KeyFileError, match="chmod 600"):
+        read_passphrase()
+
+
+def test_a_key_in_a_service_has_no_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOISEVAULT_PASSPHRASE_FILE", str(tmp_path / "missing"))
+    assert provider_settings("hcvault://vault.example.org/transit/keys/main").passphrase is None
+    assert local_key_file("hcvault://x") is None
+    assert local_key_file("local:/etc/kek") == Path("/etc/kek")
