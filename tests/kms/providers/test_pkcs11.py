@@ -255,6 +255,16 @@ def test_a_forked_child_opens_the_token_itself(token: Token) -> None:
     assert in_fork(lambda: opened(token.uri()).unwrap([(wrapped, b"")]) == [KEY]) == "True"
 
 
+def test_a_forked_child_initialises_the_module_anew_and_uses_no_handle_of_its_parent(token: Token) -> None:
+    """SoftHSM would bear it; the standard does not promise that others do. Fork and start are an epoch each."""
+    provider, module = opened(token.uri()), loaded_module(token.module)
+    provider.wrap(KEY, b"")
+    before = module.epoch
+    assert in_fork(lambda: provider.wrap(KEY, b"") and module.epoch - before) == "2"
+    assert in_fork(lambda: provider.wrap(KEY, b"") and provider.wrap(KEY, b"") and module.epoch - before) == "2"
+    assert module.epoch == before
+
+
 def test_a_child_forked_in_the_midst_of_a_call_refuses_and_says_what_to_do(token: Token) -> None:
     provider = opened(token.uri())
     wrapped = provider.wrap(KEY, b"")
