@@ -57,6 +57,8 @@ def write_private_file(path: Path, content: bytes, what: str) -> None:
         finally:
             os.close(folder)
     except FileExistsError:
+        del content  # a secret, and the error shows this frame
         raise KeyFileError(f"{path} exists already: a {what} is never written over") from None
     except OSError as error:
+        del content
         raise KeyFileError(f"cannot write the {what} {path}: {error.strerror}") from None

@@ -3,6 +3,7 @@
 import hmac
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, TypeVar
 
 from kms.errors import CannotUnwrapError, KmsError, MisconfiguredError, MissingExtraError
@@ -65,7 +66,7 @@ class Pkcs11Provider:
     def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
         """The key under a fresh random IV, bound to context."""
         iv = self._random(SP_800_38D_IV_BYTES)
-        return self._on_token(lambda kek: Wrapped(iv + kek.seal(key.raw, iv, context), kek.identity, ONLY_VERSION))
+        return self._on_token(lambda kek: Wrapped(iv + kek.seal(key, iv, context), kek.identity, ONLY_VERSION))
 
     def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
         """The keys, in order; a token takes them one by one."""
@@ -77,13 +78,14 @@ class Pkcs11Provider:
             try:
                 return work(self._found())
             except PKCS11Error as raised:
-                if not is_lost(raised):
-                    raise self._error(raised) from None
-            try:
-                self._module.start_anew()
-                return work(self._found())
-            except PKCS11Error as raised:
-                raise self._error(raised) from None
+                failure, lost = self._error(raised), is_lost(raised)
+            if lost:
+                try:
+                    self._module.start_anew()
+                    return work(self._found())
+                except PKCS11Error as raised:
+                    failure = self._error(raised)
+        raise failure  # here, where nothing of what was raised, and of its frames with a key in them, is kept
 
     def _found(self) -> TokenKey:
         """The key on the token, by a handle that is good for this epoch of the module."""
@@ -98,10 +100,10 @@ class Pkcs11Provider:
             raise CannotUnwrapError("a wrapped key is too short: its row was changed, restore it from a backup")
         raw = kek.open(sealed, iv, context, probe_iv=self._random(SP_800_38D_IV_BYTES))
         if raw is not None:
-            try:
+            with suppress(ValueError):
                 return SecretKey(raw)
-            except ValueError:
-                raise CannotUnwrapError(f"what {kek.identity} unwrapped is no key: its row was changed") from None
+            del raw  # somebody's secret, and the error shows this frame
+            raise CannotUnwrapError(f"what {kek.identity} unwrapped is no key: its row was changed")
         if not hmac.compare_digest(one.kek.encode(), kek.identity.encode()):
             raise CannotUnwrapError(
                 f"wrapped by {one.kek}, but the key is {kek.identity}: give the URI of the right one"
@@ -119,6 +121,7 @@ class Pkcs11Provider:
         assert path is not None  # noqa: S101  # __init__ says so
         content = read_private_file(path, "PIN file").rstrip(b"\r\n")
         if not content or not content.isascii():
+            del content
             raise MisconfiguredError(f"the PIN file {path} holds no PIN: one line of ASCII")
         return SecretText(content.decode("ascii"))
 

@@ -11,6 +11,7 @@ from kms.errors import MisconfiguredError
 from kms.providers.pkcs11_address import Pkcs11Address, kek_identity
 from kms.providers.pkcs11_failures import may_be_tampered
 from kms.providers.pkcs11_module import serial_text
+from kms.secret import SecretKey
 
 __all__ = ["SP_800_38D_IV_BYTES", "SP_800_38D_TAG_BYTES", "TokenKey"]
 
@@ -61,10 +62,10 @@ class TokenKey:
             raise MisconfiguredError(f"{address} has a label or id that is too long to be stored: shorten it")
         return cls(key, identity)
 
-    def seal(self, raw: bytes, iv: bytes, context: bytes) -> bytes:
+    def seal(self, key: SecretKey, iv: bytes, context: bytes) -> bytes:
         """Ciphertext and tag, after seeing that they open. Raises: PKCS11Error, MisconfiguredError."""
-        sealed = self._encrypt(raw, iv, context)
-        if not self._opens(sealed, raw, iv, context):
+        sealed = self._encrypt(key.raw, iv, context)
+        if not self._opens(sealed, key.raw, iv, context):
             raise MisconfiguredError(
                 f"the token of {self.identity} does not open what it sealed: it has to take the IV that it is given"
             )

@@ -54,6 +54,7 @@ def test_no_argon2id_demands_more_than_the_limits(memory: int, iterations: int, 
     "hostile",
     [
         lambda: Argon2id(memory_kib=100 * 1024 * 1024, iterations=1, lanes=1),  # 100 GiB
+        lambda: Argon2id(memory_kib=3 * 1024 * 1024, iterations=1, lanes=1),  # 3 GiB, little work
         lambda: Argon2id(memory_kib=64 * 1024, iterations=10**6, lanes=1),
         lambda: Argon2id(memory_kib=64 * 1024, iterations=1, lanes=10**6),
         lambda: Scrypt(n=2**30, r=8, p=1),  # 1 TiB

@@ -6,6 +6,7 @@ import pytest
 
 from kms.errors import KeyFileError
 from kms.private_file import PRIVATE_FILE_MAX_BYTES, read_private_file, write_private_file
+from tests.kms.providers.transit import frames_of
 
 
 def test_what_is_written_is_read_by_its_owner_alone(tmp_path: Path) -> None:
@@ -13,8 +14,12 @@ def test_what_is_written_is_read_by_its_owner_alone(tmp_path: Path) -> None:
     write_private_file(path, b"1234", "PIN file")
     assert path.stat().st_mode & 0o777 == 0o600
     assert read_private_file(path, "PIN file") == b"1234"
-    with pytest.raises(KeyFileError, match="a PIN file is never written over"):
+    with pytest.raises(KeyFileError, match="a PIN file is never written over") as raised:
         write_private_file(path, b"5678", "PIN file")
+    assert "5678" not in frames_of(raised.value)
+    with pytest.raises(KeyFileError, match="cannot write the PIN file") as raised:
+        write_private_file(tmp_path / "no" / "pin", b"5678", "PIN file")
+    assert "5678" not in frames_of(raised.value)
     assert path.read_bytes() == b"1234"
 
 

@@ -74,6 +74,7 @@ def _line_of(file: Path) -> SecretText:
     except UnicodeDecodeError:
         line = ""
     if not line or "\n" in line:
+        del content, line  # no frame of an error keeps a passphrase
         raise KeyFileError(f"the passphrase file {file} holds one line of UTF-8")
     return SecretText(line)
 

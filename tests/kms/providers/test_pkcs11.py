@@ -27,6 +27,7 @@ from kms.provider import Wrapped
 from kms.providers.pkcs11 import Pkcs11Provider
 from kms.providers.pkcs11_module import loaded_module
 from kms.secret import SecretKey, SecretText
+from tests.kms.providers.transit import frames_of
 from tests.servers.softhsm import PIN, Token
 
 KEY, OTHER = SecretKey(bytes(range(32))), SecretKey(bytes(32))
@@ -90,8 +91,9 @@ def test_the_bytes_are_those_of_aes_gcm_elsewhere(token: Token) -> None:
     elsewhere = bytes(12) + AESGCM(known).encrypt(bytes(12), OTHER.raw, b"context")
     assert provider.unwrap([(Wrapped(elsewhere, wrapped.kek, "1"), b"context")]) == [OTHER]
     short = bytes(12) + AESGCM(known).encrypt(bytes(12), b"a few bytes", b"")
-    with pytest.raises(CannotUnwrapError, match="is no key"):
+    with pytest.raises(CannotUnwrapError, match="is no key") as raised:
         provider.unwrap([(Wrapped(short, wrapped.kek, "1"), b"")])
+    assert "a few bytes" not in frames_of(raised.value)
 
 
 def test_two_wraps_of_one_key_differ(token: Token) -> None:
@@ -176,6 +178,10 @@ def test_a_token_that_goes_away_is_unavailable_and_found_again(token: Token) -> 
     for _ in range(2):
         with pytest.raises(UnavailableError, match="not there any more"):
             provider.unwrap([(wrapped, b"")])
+        with pytest.raises(UnavailableError, match="not there any more") as raised:
+            provider.wrap(KEY, b"")
+        assert repr(KEY.raw) not in frames_of(raised.value)
+        assert raised.value.__context__ is None
     token.bring_back()
     assert provider.unwrap([(wrapped, b"")]) == [KEY]
 
@@ -281,7 +287,7 @@ def test_nothing_secret_is_printed(token: Token) -> None:
     with pytest.raises(KmsError) as raised:
         provider.unwrap([(wrapped, b"other")])
     assert raised.value.__cause__ is None
-    shown = f"{provider!r} {wrapped!r} {''.join(traceback.format_exception(raised.value))}"
+    shown = f"{frames_of(raised.value)} {provider!r} {wrapped!r} {''.join(traceback.format_exception(raised.value))}"
     assert KEY.raw.hex() not in shown
     assert repr(PIN) not in shown
 

@@ -14,7 +14,9 @@ from pkcs11.exceptions import DeviceRemoved, GeneralError, PKCS11Error
 
 from kms.errors import MisconfiguredError
 from kms.providers.pkcs11_kek import TokenKey
+from kms.secret import SecretKey
 
+DATA_KEY = SecretKey(bytes(range(32)))
 IV, PROBE_IV = bytes(12), bytes([1] * 12)
 
 
@@ -48,19 +50,19 @@ class Handle:
 
 def test_what_is_sealed_opens_and_what_is_changed_does_not() -> None:
     key = TokenKey(Handle(), "KEY")
-    sealed = key.seal(b"data key", IV, b"place")
-    assert key.open(sealed, IV, b"place", probe_iv=PROBE_IV) == b"data key"
+    sealed = key.seal(DATA_KEY, IV, b"place")
+    assert key.open(sealed, IV, b"place", probe_iv=PROBE_IV) == DATA_KEY.raw
     assert key.open(sealed, IV, b"other", probe_iv=PROBE_IV) is None
 
 
 def test_a_token_that_draws_its_own_iv_is_refused_before_anything_is_lost() -> None:
     with pytest.raises(MisconfiguredError, match="has to take the IV that it is given"):
-        TokenKey(Handle(own_iv=True), "KEY").seal(b"data key", IV, b"place")
+        TokenKey(Handle(own_iv=True), "KEY").seal(DATA_KEY, IV, b"place")
 
 
 @pytest.mark.parametrize("after", [0, 1])
 def test_a_token_that_fails_is_not_a_tampered_row(after: int) -> None:
-    sealed = TokenKey(Handle(), "KEY").seal(b"data key", IV, b"place")
+    sealed = TokenKey(Handle(), "KEY").seal(DATA_KEY, IV, b"place")
     with pytest.raises(GeneralError):
         TokenKey(Handle(fails=GeneralError(), after=after), "KEY").open(
             sealed, IV, b"other" if after else b"place", probe_iv=PROBE_IV
@@ -69,6 +71,6 @@ def test_a_token_that_fails_is_not_a_tampered_row(after: int) -> None:
 
 def test_a_token_that_is_pulled_out_is_told_at_once() -> None:
     with pytest.raises(DeviceRemoved):
-        TokenKey(Handle(fails=DeviceRemoved(), after=1), "KEY").seal(b"data key", IV, b"place")
+        TokenKey(Handle(fails=DeviceRemoved(), after=1), "KEY").seal(DATA_KEY, IV, b"place")
     with pytest.raises(DeviceRemoved):
         TokenKey(Handle(fails=DeviceRemoved()), "KEY").open(bytes(24), IV, b"", probe_iv=PROBE_IV)
