@@ -31,7 +31,7 @@ from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from kms.lease import Clock, LeaseSettings, boottime_clock
 from kms.open_provider import ProviderSettings, open_provider
-from kms.provider import KeyProvider, Wrapped, wrap_context
+from kms.provider import KeyProvider, Rewraps, Wrapped, wrap_context
 from kms.secret import SecretKey, SecretText
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "MissingExtraError",
     "ProviderSettings",
     "Purpose",
+    "Rewraps",
     "SchemaVersionError",
     "SealLimitError",
     "SecretKey",

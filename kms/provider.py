@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from kms.framing import framed
 from kms.secret import SecretKey
 
-__all__ = ["KEYRING_ID_BYTES", "KEY_ID_BYTES", "KeyProvider", "Wrapped", "wrap_context"]
+__all__ = ["KEYRING_ID_BYTES", "KEY_ID_BYTES", "KeyProvider", "Rewraps", "Wrapped", "wrap_context"]
 
 KEYRING_ID_BYTES: Final = 16
 KEY_ID_BYTES: Final = 4
@@ -42,6 +42,17 @@ class KeyProvider(Protocol):
 
         All or nothing. Raises: as wrap, and CannotUnwrapError or KeyVersionRetiredError if one of them does not
         open; only UnavailableError means that the same call may succeed later without anyone doing anything.
+        """
+        ...
+
+
+class Rewraps(Protocol):
+    """A provider that moves wrapped keys to its newest KEK, or KEK version, without showing them to us."""
+
+    def rewrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[Wrapped]:
+        """Each (wrapped, context) pair anew, in order, bound to the same context. What was given still unwraps.
+
+        All or nothing. Raises: as KeyProvider.unwrap.
         """
         ...
 
