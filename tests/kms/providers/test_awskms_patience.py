@@ -1,0 +1,72 @@
+"""Patience ends: after so many attempts, or so many seconds, whichever comes first."""
+
+import pytest
+
+from kms.errors import AccessDeniedError, KmsError, UnavailableError
+from kms.providers.awskms_patience import Patience
+from tests.kms.manual_clock import ManualClock
+
+DOWN = UnavailableError("down")
+
+
+class Calls:
+    """Answers in turn, each after `seconds`."""
+
+    def __init__(self, clock: ManualClock, *answers: str | KmsError, seconds: float = 0.0) -> None:
+        self.clock, self.answers, self.seconds, self.made = clock, list(answers), seconds, 0
+
+    def __call__(self) -> str | KmsError:
+        self.clock.advance(self.seconds)
+        self.made += 1
+        return self.answers.pop(0)
+
+
+def patience(clock: ManualClock, waits: list[float], random: float = 1.0) -> Patience:
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        clock.advance(seconds)
+
+    return Patience(attempts=3, deadline=5.0, pause=0.2, clock=clock, sleep=sleep, random=lambda: random)
+
+
+def test_an_outage_that_passes_is_not_seen(clock: ManualClock) -> None:
+    waits: list[float] = []
+    calls = Calls(clock, DOWN, DOWN, "good")
+    assert patience(clock, waits).persist(calls) == "good"
+    assert waits == [0.2, 0.4]
+
+
+def test_attempts_are_counted_in_all(clock: ManualClock) -> None:
+    calls = Calls(clock, DOWN, DOWN, DOWN, "too late")
+    assert patience(clock, []).persist(calls) is DOWN
+    assert calls.made == 3
+
+
+@pytest.mark.parametrize("answer", ["good", AccessDeniedError("no")])
+def test_an_answer_is_not_asked_for_twice(clock: ManualClock, answer: str | KmsError) -> None:
+    calls = Calls(clock, answer)
+    assert patience(clock, []).persist(calls) is answer
+    assert calls.made == 1
+
+
+def test_no_attempt_begins_after_the_deadline(clock: ManualClock) -> None:
+    waits: list[float] = []
+    calls = Calls(clock, DOWN, DOWN, "too late", seconds=4.7)
+    patience(clock, waits).persist(calls)
+    assert calls.made == 2
+    calls = Calls(clock, DOWN, "too late", seconds=5.0)
+    assert patience(clock, waits).persist(calls) is DOWN
+    assert waits == [0.2]
+
+
+def test_the_wait_is_a_random_part_so_that_processes_do_not_come_back_together(clock: ManualClock) -> None:
+    for part in (0.0, 0.5):
+        waits: list[float] = []
+        patience(clock, waits, part).persist(Calls(clock, DOWN, DOWN, "good"))
+        assert waits == [0.2 * part, 0.4 * part]
+
+
+@pytest.mark.parametrize("wrong", [{"attempts": 0}, {"deadline": -1.0}, {"pause": -1.0}])
+def test_patience_without_sense_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="at least once"):
+        Patience(**wrong)  # type: ignore[arg-type]
