@@ -13,16 +13,18 @@ SCHEMES: Final = (
     "local:PATH",
     "hcvault://HOST:8200/transit/keys/NAME",
     "pkcs11:token=NAME;object=KEY?module-path=PATH",
+    "awskms://arn:aws:kms:REGION:ACCOUNT:key/ID",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """What a URI does not say. Nothing is read from the environment.
+    """What a URI does not say. Nothing is read from the environment, but AWS credentials by their default chain.
 
     token: for hcvault. ca_file: PEM file of the authority that signed the server's certificate.
     allow_plain_http_to_loopback: speak http, to this machine only. timeout: seconds for each request.
     passphrase: of a local key file. pin: of a PKCS#11 token, where the URI has no pin-source.
+    aws_endpoint: https://HOST of AWS KMS, where it is not the region's own (a VPC endpoint, FIPS).
     """
 
     token: SecretText | None = None
@@ -32,6 +34,7 @@ class ProviderSettings:
     timeout: float = 5.0
     passphrase: SecretText | None = None
     pin: SecretText | None = None
+    aws_endpoint: str | None = None
 
     def __post_init__(self) -> None:
         if self.token is not None and not isinstance(self.token, SecretText):
@@ -62,6 +65,10 @@ def open_provider(uri: str, settings: ProviderSettings = ProviderSettings()) -> 
             from kms.providers.pkcs11 import Pkcs11Provider
 
             return Pkcs11Provider.from_uri(uri, settings)
+        case "awskms":
+            from kms.providers.awskms import AwsKmsProvider
+
+            return AwsKmsProvider.from_uri(uri, settings)
         case scheme:
             raise UnknownProviderError(
                 f"no provider for {scheme or 'a URI without scheme'!r}: write {' or '.join(SCHEMES)}"

@@ -7,6 +7,7 @@ import pytest
 
 from kms.errors import KeyFileError, KmsError, MisconfiguredError, UnknownProviderError
 from kms.open_provider import ProviderSettings, open_provider
+from kms.providers.awskms import AwsKmsProvider
 from kms.providers.hcvault import TransitProvider
 from kms.providers.local import LocalProvider, create_key_file
 from kms.secret import SecretText
@@ -18,13 +19,12 @@ def test_the_scheme_chooses_the_provider(tmp_path: Path) -> None:
     create_key_file(tmp_path / "kek")
     assert isinstance(open_provider(f"local:{tmp_path / 'kek'}"), LocalProvider)
     assert isinstance(open_provider("hcvault://vault.example.org/transit/keys/main", SETTINGS), TransitProvider)
+    assert isinstance(open_provider("awskms://alias/app?region=eu-central-1"), AwsKmsProvider)
 
 
-@pytest.mark.parametrize("uri", ["", "kek", "awskms://arn:aws:kms:x", "vault.example.org:8200/transit/keys/main"])
+@pytest.mark.parametrize("uri", ["", "kek", "gcpkms://projects/x", "vault.example.org:8200/transit/keys/main"])
 def test_another_scheme_is_refused_with_those_there_are(uri: str) -> None:
-    with pytest.raises(
-        UnknownProviderError, match=r"write local:PATH or hcvault://HOST:8200/transit/keys/NAME or pkcs11:"
-    ):
+    with pytest.raises(UnknownProviderError, match=r"write local:PATH or hcvault://HOST.* or pkcs11:.* or awskms://arn"):
         open_provider(uri)
 
 

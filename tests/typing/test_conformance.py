@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from dp.ledger.keys import AuditMacs, Mac, Sealer
     from dp.noise.random_source import OperatingSystemRandom, RandomSource
     from dp.questions.question import Question
-    from kms.provider import KeyProvider
+    from kms.provider import KeyProvider, Rewraps
+    from kms.providers.awskms import AwsKmsProvider
     from kms.providers.hcvault import TransitProvider
     from kms.providers.local import LocalProvider
     from kms.providers.pkcs11 import Pkcs11Provider
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
         return provider
 
     def tokens(provider: Pkcs11Provider) -> KeyProvider:
+        return provider
+
+    def aws(provider: AwsKmsProvider) -> KeyProvider:
+        return provider
+
+    def rewraps(provider: AwsKmsProvider) -> Rewraps:
         return provider
 
     def macs(mac: LedgerMac) -> Mac:
