@@ -91,8 +91,8 @@ class AwsKmsProvider:
             return answer
 
         given: list[Given] = []
-        with ThreadPoolExecutor(max(1, min(AT_ONCE, len(wrapped)))) as pool:
-            for answer in pool.map(ask, wrapped):
+        with ThreadPoolExecutor(AT_ONCE) as pool:  # begins no thread before it is given work
+            for answer in pool.map(ask, wrapped) if len(wrapped) > 1 else map(ask, wrapped):
                 if isinstance(answer, KmsError):
                     raise answer
                 given.append(answer)

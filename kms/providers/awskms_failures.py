@@ -98,6 +98,7 @@ _EXCEPTIONS: Final[tuple[tuple[tuple[type[Exception], ...], type[KmsError], str]
     ((bc.BotoCoreError,), MisconfiguredError, "the AWS settings of this machine cannot be used for {kek}"),
 )
 _CODE: Final = re.compile(r"[A-Za-z0-9.]{1,60}")
+FORBIDDEN: Final = 403
 TOO_MANY_REQUESTS: Final = 429
 FIRST_SERVER_ERROR: Final = 500
 
@@ -121,6 +122,8 @@ def _error_for_answer(response: dict[str, dict[str, object]], kek: str) -> KmsEr
         error, advice = _FAILING
     elif status == TOO_MANY_REQUESTS:
         error, advice = _THROTTLED
+    elif status == FORBIDDEN:  # a gateway in between, or a code that is new
+        error, advice = _DENIED
     else:
         error, advice = _REFUSED
     shown = code if _CODE.fullmatch(code) else f"HTTP {status}"

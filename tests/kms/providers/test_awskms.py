@@ -186,6 +186,16 @@ def test_k13_03_a_bad_one_among_many_shifts_no_other(aws: Aws) -> None:
     assert provider.unwrap(pairs) == [SecretKey(bytes([n]) * 32) for n in (1, 2, 4, 5)]
 
 
+def test_one_key_is_asked_for_where_it_is_needed(aws: Aws) -> None:
+    """No thread: a process that is going down begins none any more."""
+    provider = aws.provider(aws.create_key())
+    wrapped = provider.wrap(KEY, place())
+    threads: list[int] = []
+    answers(provider, "*", lambda _: threads.append(threading.get_ident()))
+    provider.unwrap([(wrapped, place())])
+    assert threads == [threading.get_ident()]
+
+
 def test_an_outage_is_not_met_by_each_of_many_keys(aws: Aws) -> None:
     provider = aws.provider(aws.create_key(), Patience(attempts=1))
     wrapped = provider.wrap(KEY, place())

@@ -133,6 +133,7 @@ INJECTED = [
     (LoginExpiredError, "renew them", 403, ["InvalidSignatureException", "MissingAuthenticationTokenException"]),
     (LoginExpiredError, "renew them", 403, ["IncompleteSignature", "InvalidClientTokenId", "RequestExpired"]),
     (AccessDeniedError, "policies", 400, ["AccessDeniedException", "AccessDenied", "InvalidGrantTokenException"]),
+    (AccessDeniedError, "policies", 403, ["NobodyKnowsException"]),
     (KeyNotFoundError, "does not exist", 400, ["NotFoundException"]),
     (KeyDisabledError, "is disabled: enable it", 400, ["DisabledException"]),
     (KeyDisabledError, "waits for its deletion", 400, ["KMSInvalidStateException"]),
