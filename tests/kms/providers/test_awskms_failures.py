@@ -7,6 +7,7 @@ their place, and the client makes its real exception of it.
 
 import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import botocore.exceptions as bc
@@ -28,6 +29,7 @@ from kms.providers.awskms_failures import error_for_exception
 from kms.providers.awskms_patience import Patience
 from kms.secret import SecretKey
 from tests.kms.providers.aws import ACCOUNT, REGION, Aws, answers, failing, injected, place
+from tests.servers.tls import tls_server
 
 KEY = SecretKey(bytes(range(32)))
 MISSING = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/00000000-0000-0000-0000-000000000000"
@@ -96,6 +98,17 @@ def test_real_endpoint_that_is_gone(aws: Aws) -> None:
         gone = f"http://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(UnavailableError, match=r"does not answer \(EndpointConnectionError\)"):
             aws.provider(MISSING, aws_endpoint=gone).wrap(KEY, place())
+
+
+def test_real_certificate_that_nobody_signed(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trusted by the ca_file of the settings and by no variable."""
+    pem = tmp_path / "server.pem"
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(pem))
+    with tls_server(pem, 400, b'{"__type": "DisabledException"}') as url:
+        with pytest.raises(MisconfiguredError, match="TLS certificate"):
+            aws.provider(MISSING, aws_endpoint=url).wrap(KEY, place())
+        with pytest.raises(KeyDisabledError):
+            aws.provider(MISSING, aws_endpoint=url, ca_file=str(pem)).wrap(KEY, place())
 
 
 @pytest.fixture
