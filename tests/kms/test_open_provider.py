@@ -24,7 +24,9 @@ def test_the_scheme_chooses_the_provider(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("uri", ["", "kek", "gcpkms://projects/x", "vault.example.org:8200/transit/keys/main"])
 def test_another_scheme_is_refused_with_those_there_are(uri: str) -> None:
-    with pytest.raises(UnknownProviderError, match=r"write local:PATH or hcvault://HOST.* or pkcs11:.* or awskms://arn"):
+    with pytest.raises(
+        UnknownProviderError, match=r"write local:PATH or hcvault://HOST.* or pkcs11:.* or awskms://arn"
+    ):
         open_provider(uri)
 
 
