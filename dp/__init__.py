@@ -3,9 +3,10 @@
 from dp.answer import Answer, GroupAnswer, NoiseScale, PartValue
 from dp.bounding import Bounded, Caps
 from dp.chunk import Chunk
-from dp.epsilon import laplace_rho, parse_epsilon, show
+from dp.epsilon import laplace_rho, parse_epsilon
 from dp.errors import DpError, ParameterError
 from dp.grid import Grid
+from dp.nano import show
 from dp.questions.count import Count
 from dp.questions.mean import Mean
 from dp.questions.question import Aggregates, Question, release

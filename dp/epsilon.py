@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Final
 
 from dp.errors import ParameterError
+from dp.nano import NANO, show
 
-NANO: Final = 10**9
 # Ours: one epsilon of a billion is no privacy at all, and sums of several still fit a 64-bit column.
 MAX_NANO_EPSILON: Final = 10**18
 
@@ -34,14 +34,6 @@ def parse_epsilon(epsilon: str | Decimal | float | Fraction) -> int:
     if nano > MAX_NANO_EPSILON:
         raise ParameterError("epsilon", f"it is above {show(MAX_NANO_EPSILON)}, which protects nobody; {_WRITE}")
     return int(nano)
-
-
-def show(nano_epsilon: int) -> str:
-    """The exact decimal of a nano-epsilon, without trailing zeros: 1 gives 0.000000001."""
-    whole, part = divmod(abs(nano_epsilon), NANO)
-    sign = "-" if nano_epsilon < 0 else ""
-    decimals = f".{part:09d}".rstrip("0") if part else ""
-    return f"{sign}{whole}{decimals}"
 
 
 def require_nano_epsilon(nano_epsilon: int) -> int:

@@ -1,5 +1,7 @@
 """The errors of dp: one root, and no message or attribute that ever holds a data value."""
 
+from dp.nano import show
+
 
 class DpError(Exception):
     """The root of every error that this package raises on purpose."""
@@ -21,8 +23,6 @@ class BudgetExhaustedError(DpError):
 
     def __init__(self, dataset: str, asked: int, remaining: int) -> None:
         """asked, remaining: epsilon in units of 1e-9."""
-        from dp.epsilon import show  # not at the top: epsilon.py raises errors of this module
-
         self.dataset = dataset
         self.asked = asked
         self.remaining = remaining

@@ -30,8 +30,9 @@ from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from kms.lease import Clock, LeaseSettings, boottime_clock
-from kms.open_provider import ProviderSettings, open_provider
+from kms.open_provider import open_provider
 from kms.provider import KeyProvider, Rewraps, Wrapped, wrap_context
+from kms.provider_settings import ProviderSettings
 from kms.secret import SecretKey, SecretText
 
 __all__ = [

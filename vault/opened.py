@@ -6,7 +6,8 @@ from typing import NoReturn, SupportsIndex
 from kms.fork import forget_in_child
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
-from kms.open_provider import ProviderSettings, open_provider
+from kms.open_provider import open_provider
+from kms.provider_settings import ProviderSettings
 from vault.definition import FieldDefinition
 from vault.definition_store import register
 from vault.field import Field
@@ -54,7 +55,7 @@ def open_vault(
     key_store_url: str,
     kek_uri: str,
     keyring: str = "main",
-    settings: ProviderSettings = ProviderSettings(),  # noqa: B008  # frozen
+    settings: ProviderSettings = ProviderSettings(),
 ) -> OpenedVault:
     """Open a keyring and what it serves. The key store has an engine of its own.
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dp.epsilon import NANO, require_nano_epsilon
+from dp.epsilon import require_nano_epsilon
+from dp.nano import NANO
 from dp.noise.discrete_laplace_batch import sample_many
 from dp.noise.random_source import RandomSource
 

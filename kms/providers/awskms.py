@@ -8,8 +8,8 @@ from typing import Any, Final, TypeVar
 
 from kms.errors import CannotUnwrapError, KmsError, UnavailableError
 from kms.fork import forget_in_child
-from kms.open_provider import ProviderSettings
 from kms.provider import Wrapped
+from kms.provider_settings import ProviderSettings
 from kms.providers.awskms_address import AwsKmsAddress
 from kms.providers.awskms_arn import KeyArn
 from kms.providers.awskms_client import KmsClient, checked_endpoint, connect

@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from kms.errors import MisconfiguredError, MissingExtraError
-from kms.open_provider import ProviderSettings
+from kms.provider_settings import ProviderSettings
 
 try:
     import boto3

@@ -18,8 +18,8 @@ from kms.errors import (
     UnavailableError,
 )
 from kms.fork import forget_in_child
-from kms.open_provider import ProviderSettings
 from kms.provider import Wrapped
+from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress
 from kms.providers.hcvault_client import connect
 from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text

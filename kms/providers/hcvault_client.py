@@ -6,7 +6,7 @@ import hvac
 import requests
 from requests.adapters import HTTPAdapter
 
-from kms.open_provider import ProviderSettings
+from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress
 from kms.secret import SecretText
 

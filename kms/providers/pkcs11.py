@@ -13,9 +13,9 @@ try:
 except ImportError:
     raise MissingExtraError("keys on PKCS#11 tokens need an extra: pip install 'noisevault[pkcs11]'") from None
 
-from kms.open_provider import ProviderSettings
 from kms.private_file import read_private_file
 from kms.provider import Wrapped
+from kms.provider_settings import ProviderSettings
 from kms.providers.pkcs11_address import Pkcs11Address
 from kms.providers.pkcs11_failures import error_for, is_lost
 from kms.providers.pkcs11_kek import SP_800_38D_IV_BYTES, SP_800_38D_TAG_BYTES, TokenKey
@@ -54,7 +54,7 @@ class Pkcs11Provider:
         self._held: tuple[int, TokenKey] | None = None
 
     @classmethod
-    def from_uri(cls, uri: str, settings: ProviderSettings = ProviderSettings()) -> "Pkcs11Provider":  # noqa: B008
+    def from_uri(cls, uri: str, settings: ProviderSettings = ProviderSettings()) -> "Pkcs11Provider":
         """The provider of pkcs11:token=...;object=...?module-path=... Raises: MisconfiguredError."""
         return cls(Pkcs11Address.parse(uri), settings.pin)
 

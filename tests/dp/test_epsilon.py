@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dp.epsilon import MAX_NANO_EPSILON, laplace_rho, parse_epsilon, require_nano_epsilon, show
+from dp.epsilon import MAX_NANO_EPSILON, laplace_rho, parse_epsilon, require_nano_epsilon
 from dp.errors import BudgetExhaustedError, ParameterError
+from dp.nano import show
 
 
 @given(nano=st.integers(1, MAX_NANO_EPSILON))
@@ -57,11 +58,6 @@ def test_rho_is_half_the_square_rounded_up(nano: int) -> None:
     exact = Fraction(nano, 10**9) ** 2 / 2
     rho = laplace_rho(nano)
     assert Fraction(rho - 1, 10**9) < exact <= Fraction(rho, 10**9)
-
-
-@pytest.mark.parametrize(("nano", "text"), [(1, "0.000000001"), (0, "0"), (10**9, "1"), (-15 * 10**8, "-1.5")])
-def test_an_epsilon_is_shown_without_trailing_zeros(nano: int, text: str) -> None:
-    assert show(nano) == text
 
 
 @pytest.mark.parametrize("nano", [0, -1, True, 1.0, "1", None, MAX_NANO_EPSILON + 1])

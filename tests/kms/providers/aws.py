@@ -11,8 +11,8 @@ from typing import Any
 import boto3
 from botocore.awsrequest import AWSResponse
 
-from kms.open_provider import ProviderSettings
 from kms.provider import wrap_context
+from kms.provider_settings import ProviderSettings
 from kms.providers.awskms import AwsKmsProvider
 from kms.providers.awskms_patience import Patience
 

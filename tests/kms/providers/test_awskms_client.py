@@ -9,7 +9,7 @@ import botocore.session
 import pytest
 
 from kms.errors import MisconfiguredError
-from kms.open_provider import ProviderSettings
+from kms.provider_settings import ProviderSettings
 from kms.providers.awskms_client import checked_endpoint, connect
 from kms.secret import SecretKey
 from tests.kms.providers.aws import REGION, Aws, place

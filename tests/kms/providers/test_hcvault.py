@@ -22,8 +22,9 @@ from kms.key_record import Purpose
 from kms.key_store import KeyStore
 from kms.key_tables import key_table
 from kms.keyring import Keyring
-from kms.open_provider import ProviderSettings, open_provider
+from kms.open_provider import open_provider
 from kms.provider import KeyProvider, Wrapped
+from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import ITEMS_A_REQUEST, TransitProvider
 from kms.secret import SecretKey, SecretText
 from tests.kms.manual_clock import ManualClock

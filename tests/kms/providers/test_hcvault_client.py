@@ -6,7 +6,7 @@ from typing import Any
 import hvac
 import pytest
 
-from kms.open_provider import ProviderSettings
+from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress
 from kms.providers.hcvault_client import connect
 from kms.secret import SecretText

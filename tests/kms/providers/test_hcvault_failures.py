@@ -21,8 +21,8 @@ from kms.errors import (
     MisconfiguredError,
     UnavailableError,
 )
-from kms.open_provider import ProviderSettings
 from kms.provider import Wrapped
+from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import TransitProvider
 from kms.providers.hcvault_failures import error_for_exception, error_for_text
 from kms.secret import SecretKey, SecretText

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kms.errors import CannotUnwrapError, KeyFileError, MisconfiguredError, WrongPassphraseError
-from kms.open_provider import ProviderSettings, open_provider
+from kms.open_provider import open_provider
 from kms.passphrase_kdf import Argon2id
 from kms.provider import Wrapped
+from kms.provider_settings import ProviderSettings
 from kms.providers.local import LocalProvider, create_key_file, is_passphrase_protected, parse_key, read_key_file
 from kms.secret import SecretKey, SecretText
 from tests.kms.providers.transit import frames_of

@@ -22,8 +22,9 @@ from kms.errors import (
     MisconfiguredError,
     UnavailableError,
 )
-from kms.open_provider import ProviderSettings, open_provider
+from kms.open_provider import open_provider
 from kms.provider import Wrapped
+from kms.provider_settings import ProviderSettings
 from kms.providers.pkcs11 import Pkcs11Provider
 from kms.providers.pkcs11_module import loaded_module
 from kms.secret import SecretKey, SecretText

@@ -9,7 +9,7 @@ from typing import Any
 
 import hvac
 
-from kms.open_provider import ProviderSettings
+from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import TransitProvider
 from kms.secret import SecretText
 from tests.servers.openbao import BaoDev

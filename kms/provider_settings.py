@@ -1,0 +1,35 @@
+"""Provider settings: what opening a provider needs beside the URI."""
+
+from dataclasses import dataclass
+
+from kms.secret import SecretText
+
+__all__ = ["ProviderSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """What a URI does not say. Nothing is read from the environment, but AWS credentials by their default chain.
+
+    token: for hcvault. ca_file: PEM file of the authority that signed the server's certificate.
+    allow_plain_http_to_loopback: speak http, to this machine only. timeout: seconds for each request.
+    passphrase: of a local key file. pin: of a PKCS#11 token, where the URI has no pin-source.
+    aws_endpoint: https://HOST of AWS KMS, where it is not the region's own (a VPC endpoint, FIPS).
+    """
+
+    token: SecretText | None = None
+    namespace: str | None = None
+    ca_file: str | None = None
+    allow_plain_http_to_loopback: bool = False
+    timeout: float = 5.0
+    passphrase: SecretText | None = None
+    pin: SecretText | None = None
+    aws_endpoint: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.token is not None and not isinstance(self.token, SecretText):
+            raise TypeError("the token is a SecretText, so that it cannot be printed: SecretText(token)")
+        if not all(secret is None or isinstance(secret, SecretText) for secret in (self.passphrase, self.pin)):
+            raise TypeError("passphrase and PIN are SecretText, so that they cannot be printed: SecretText(text)")
+        if not 0 < self.timeout <= 60:
+            raise ValueError(f"the timeout of a request is more than 0 and at most 60 seconds, not {self.timeout}")
