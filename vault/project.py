@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Engine, Table, create_engine, inspect
+from sqlalchemy import Engine, Table, create_engine, false, inspect, literal, or_, select
 
 from kms import Keyring, KeyStore, ProviderSettings, Purpose, open_key_database, open_provider
 from vault.attach import attach
@@ -14,6 +14,7 @@ from vault.field import Field
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.opened import OpenedVault
 from vault.policy import Policy
+from vault.raw_table import raw_table
 from vault.schema import tables
 
 
@@ -30,11 +31,12 @@ class Project:
     def create(cls, policy: Policy, settings: ProviderSettings) -> Project:
         """Make what is not there yet: the keyring, with a key of each purpose, and the tables.
 
-        Raises: KmsError; DefinitionChangedError.
+        Raises: KmsError; DefinitionChangedError; PolicyError when there are sealed values and no keyring.
         """
         store = KeyStore(open_key_database(policy.keys_url))
         store.create_schema()
         if policy.vault.keyring not in store.names():
+            _require_nothing_sealed(policy)
             Keyring.create(store, open_provider(policy.vault.kek, settings), policy.vault.keyring)
         project = cls.open(policy, settings)
         for table in project.tables.values():
@@ -72,6 +74,26 @@ class Project:
     @property
     def active_data_key_id(self) -> str:
         return self.opened.keyring.sealing(Purpose.DATA).key.key_id.hex()
+
+
+def _require_nothing_sealed(policy: Policy) -> None:
+    """That no table holds values which a new keyring could not open: then the key store was lost or is elsewhere."""
+    engine = create_engine(policy.database_url, hide_parameters=True)
+    there = inspect(engine)
+    for table in tables(policy).tables.values():
+        if not there.has_table(table.name):
+            continue
+        stored = {column["name"] for column in there.get_columns(table.name)}
+        raw = raw_table(table)
+        sealed = [raw.c[column.name].is_not(None) for column in sealed_columns(table) if column.name in stored]
+        with engine.connect() as connection:
+            held = connection.execute(select(literal(1)).select_from(raw).where(or_(false(), *sealed)).limit(1)).first()
+        if held is not None:
+            raise PolicyError(
+                f"table {table.name} holds sealed values and the key store has no keyring {policy.vault.keyring!r}: put"
+                " the key store back from its copy, a new keyring would open none of them"
+            )
+    engine.dispose()
 
 
 def has_keyring(policy: Policy) -> bool:

@@ -11,6 +11,7 @@ from rich.console import Console
 from kms import KeyFileError
 from kms.providers.local import create_key_file
 from vault.bridge import declare_budgets, open_ledger
+from vault.cli.asking import in_one_line as budget_in_one_line
 from vault.cli.options import (
     POLICY,
     PolicyOption,
@@ -55,9 +56,12 @@ def init(
         if passphrase:
             console.print("without the passphrase it does not open either; nobody can recover it")
     project = Project.create(rules, settings or provider_settings(rules.vault.kek))
-    declare_budgets(open_ledger(rules, project.opened.keyring), rules)
+    ledger = open_ledger(rules, project.opened.keyring)
+    declare_budgets(ledger, rules)
     console.print(f"keyring {rules.vault.keyring}: active data key {project.active_data_key_id}")
     console.print(f"tables: {', '.join(project.tables)}; datasets: {', '.join(rules.dataset) or 'none'}")
+    for name in rules.dataset:
+        console.print(budget_in_one_line(name, ledger.status(name)))
 
 
 def write_example(path: Path, name: str = "example.toml") -> None:

@@ -166,3 +166,24 @@ def test_a_passphrase_is_typed_twice_and_never_shown(tmp_path: Path) -> None:
     assert PASSPHRASE not in shown
     assert "active data key" in typed(PASSPHRASE, words=["rotate"])
     assert "does not open the key file" in typed("wrong", words=["rotate"])
+
+
+def test_a_lost_key_store_is_asked_for_and_not_made_anew_beside_sealed_values(loaded: Run, tmp_path: Path) -> None:
+    kept = {file: file.read_bytes() for file in tmp_path.glob("keys.db*")}
+    for file in kept:
+        file.unlink()
+    refused = loaded("init")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "put the key store back" in refused.err
+    for file, content in kept.items():
+        file.write_bytes(content)
+    assert loaded("init").status == 0
+    assert loaded("check").status == 0
+
+
+def test_init_says_what_is_spent_so_that_a_ledger_that_starts_anew_is_seen(loaded: Run, tmp_path: Path) -> None:
+    loaded("ask", "count(*)", "--epsilon", "0.5")
+    assert "0.5 of 1 spent" in loaded("init").out
+    for file in tmp_path.glob("ledger.db*"):
+        file.unlink()
+    assert "0 of 1 spent" in loaded("init").out
