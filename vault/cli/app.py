@@ -65,7 +65,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         refuse(str(error))
     except SQLAlchemyError as error:
         # The driver's own text may quote a row.
-        refuse(f"the database refused or did not answer ({type(error).__name__}); its own log says more")
+        state = getattr(getattr(error, "orig", None), "sqlstate", None)
+        told = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
+        refuse(f"the database refused or did not answer ({told}); its own log says more")
     except OSError as error:
         refuse(f"{error.strerror}: {error.filename}" if error.filename else str(error))
 

@@ -112,3 +112,15 @@ def test_a_terminal_that_knows_ascii_alone_gets_the_answer_that_was_paid_for(loa
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "0.5 of 1 spent" in ran.stdout
+
+
+@pytest.mark.postgres
+def test_what_a_server_refuses_is_told_by_its_sqlstate(run: Run, tmp_path: Path, postgres_url: str) -> None:
+    write_policy(tmp_path, postgres_url)
+    assert run("init").status == 0
+    engine = create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE visit DROP COLUMN site"))
+    refused = run("show")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "SQLSTATE 42703" in refused.err
