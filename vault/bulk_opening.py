@@ -60,6 +60,8 @@ def _decrypt_chunk(
     opening: Opening, sealed: Sequence[object], rows: Sequence[Row] | None, start: int, columns: dict[str, _Column]
 ) -> list[int]:
     """Put what authenticates into the column of its codec; give the places of the rest."""
+    if _decrypt_alike(opening, sealed, rows, start, columns):
+        return []
     openers: dict[bytes, tuple[Opener, _Column]] = {}
     left: list[int] = []
     for number, stored in enumerate(sealed[start : start + CHUNK_VALUES], start):
@@ -82,6 +84,36 @@ def _decrypt_chunk(
             pass
         left.append(number)
     return left
+
+
+def _decrypt_alike(
+    opening: Opening, sealed: Sequence[object], rows: Sequence[Row] | None, start: int, columns: dict[str, _Column]
+) -> bool:
+    """The usual chunk, all of one header, without a decision for each value. False, and nothing done, if it is another.
+
+    Raises: KmsError.
+    """
+    numbers = [n for n, one in enumerate(sealed[start : start + CHUNK_VALUES], start) if one is not None]
+    values: list[Any] = [sealed[number] for number in numbers]
+    if set(map(type, values)) != {bytes} or len({value[HEAD] for value in values}) != 1:
+        return False
+    found = _opener(opening, values[0], columns)
+    if found is None:
+        return False
+    opener, column = found
+    decrypt, aad, bind = opener.decrypt, opener.unbound, opener.associated_data
+    try:
+        if opener.context is None:
+            parts = [decrypt(value[IV], value[BODY], aad) for value in values]
+        elif rows is None:
+            return False
+        else:
+            parts = [decrypt(v[IV], v[BODY], bind(rows[n])) for v, n in zip(values, numbers, strict=True)]
+    except (FieldError, InvalidTag, ValueError):
+        return False
+    column.parts += parts
+    column.numbers += numbers
+    return True
 
 
 def _opener(opening: Opening, value: bytes, columns: dict[str, _Column]) -> tuple[Opener, _Column] | None:

@@ -12,7 +12,7 @@ from sqlalchemy import insert, text, update
 
 import dp
 from dp.errors import AuditError, BudgetExhaustedError
-from kms import ProviderSettings, Purpose
+from kms import Keyring, ProviderSettings, Purpose, open_provider
 from tests.vault.projects import make_project, visit
 from vault.bridge import answer, chunks, declare_budgets, dp_question, ledger_engine, open_ledger
 from vault.errors import PolicyError
@@ -156,7 +156,8 @@ def test_another_keyring_does_not_spend_from_this_ones_ledger(project: Project, 
     declare_budgets(ledger, project.policy)
     policy = tmp_path / "noisevault.toml"
     policy.write_text(policy.read_text().replace("[vault]", '[vault]\nkeyring = "others"'))
-    others = Project.create(Policy.load(policy), ProviderSettings())
+    Keyring.create(project.opened.key_store, open_provider(f"local:{tmp_path / 'kek'}"), "others")
+    others = Project.open(Policy.load(policy), ProviderSettings())
     with pytest.raises(AuditError):
         answer(
             others,

@@ -2,18 +2,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kms.errors import UnavailableError
 from tests.vault.fixed_keyring import FixedKeyring
 from vault.bulk_opening import CHUNK_VALUES, open_many
 from vault.definition import FieldDefinition
-from vault.errors import CannotOpenError, NotSealedError, RowBindingError, UnknownKeyError
+from vault.errors import CannotOpenError, FieldError, NotSealedError, RowBindingError, UnknownKeyError
 from vault.opening import Opening
-from vault.row_context import BoundColumn
+from vault.row_context import BoundColumn, row_context
 from vault.sealing import Sealing
 
 AGE = FieldDefinition("patients", "age", "int64/1")
 KEY_ID = b"key\x01"
+
+KEYRING: Any = FixedKeyring({b"old\x01": bytes(32), KEY_ID: bytes(32)})
+KINDS = ("good", "good", "good", "good", "old key", "null", "buffer", "flipped", "cut", "unbound", "text")
 
 
 @pytest.fixture
@@ -45,6 +50,42 @@ def test_what_does_not_open_is_marked_in_its_place_and_spoils_no_other(keyring: 
     assert [opened[2], opened[7]] == [1, 3]
     assert [mark.row for mark in opened if isinstance(mark, Exception)] == [0, 1, 3, 4, 5, 8, 9]
     assert all(mark.__context__ is None for mark in opened if isinstance(mark, Exception))
+
+
+def made(kind: str, number: int, field: FieldDefinition) -> object:
+    """One stored value of a kind, for row number `number`."""
+    other = FixedKeyring({b"old\x01": bytes(32)})
+    sealing = Sealing(field, other if kind == "old key" else KEYRING)  # type: ignore[arg-type]
+    context = None if not field.bound or kind == "unbound" else row_context(field.bound)({"id": number})
+    sealed = sealing.seal(le(number), context)
+    match kind:
+        case "null":
+            return None
+        case "buffer":
+            return memoryview(sealed)
+        case "flipped":
+            return sealed[:-1] + bytes([sealed[-1] ^ 1])
+        case "cut":
+            return sealed[:30]
+        case "text":
+            return sealed.hex()
+    return sealed
+
+
+@given(kinds=st.lists(st.sampled_from(KINDS), max_size=12), bound=st.booleans())
+def test_many_open_as_each_opens_alone(kinds: list[str], bound: bool) -> None:
+    field = replace(AGE, bound=(BoundColumn("id", "int64/1"),)) if bound else AGE
+    batch = [made(kind, number, field) for number, kind in enumerate(kinds)]
+    rows = [{"id": number} for number in range(len(batch))] if bound else None
+    opening = Opening(field, {}, KEYRING)
+    alone: list[Any] = []
+    for number, stored in enumerate(batch):
+        try:
+            alone.append(None if stored is None else opening.open(stored, {"id": number}))
+        except FieldError as error:
+            alone.append(type(error))
+    together = open_many(opening, batch, rows)
+    assert [type(one) if isinstance(one, FieldError) else one for one in together] == alone
 
 
 def test_rows_are_bound_one_by_one(keyring: Any) -> None:
