@@ -1,9 +1,10 @@
 """Transit provider: a derived key of Vault's or OpenBao's Transit engine, which takes our context as its own."""
 
 import base64
+import re
 import threading
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 import hvac
 
@@ -22,15 +23,19 @@ from kms.provider import Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress
 from kms.providers.hcvault_client import connect
-from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text
+from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text, oldest_of, version_of
 from kms.secret import SecretKey
 
 __all__ = ["TransitProvider"]
+
+Given = TypeVar("Given")
+Pairs = Sequence[tuple[Wrapped, bytes]]
 
 # The server's default of 1000 JSON strings a request allows 249 items with context.
 ITEMS_A_REQUEST: Final = 200
 # A batch's failed items are told apart from the good ones; without this one failure hides the others.
 PARTIAL_FAILURE_STATUS: Final = 200
+_CIPHERTEXT: Final = re.compile(r"vault:v[1-9][0-9]*:[A-Za-z0-9+/]+={0,2}")
 
 
 class _TooComplexError(MisconfiguredError):
@@ -38,8 +43,10 @@ class _TooComplexError(MisconfiguredError):
 
 
 class TransitProvider:
-    """Wraps with encrypt, unwraps with batched decrypt. The policy needs read on MOUNT/keys/NAME and update on
-    MOUNT/encrypt/NAME to make keys, update on MOUNT/decrypt/NAME to use them; never create.
+    """Wraps with encrypt, unwraps with batched decrypt, rewraps with batched rewrap.
+
+    The policy needs read on MOUNT/keys/NAME and update on MOUNT/encrypt/NAME to make keys, update on
+    MOUNT/decrypt/NAME to use them, and update on MOUNT/rewrap/NAME to rewrap them; never create.
     """
 
     def __init__(self, address: TransitAddress, settings: ProviderSettings) -> None:
@@ -81,47 +88,75 @@ class TransitProvider:
 
     def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
         """The keys, in order, by as few requests as the server takes."""
-        keys: list[SecretKey] = []
+        return self._in_batches("decrypt", self._key, wrapped)
+
+    def rewrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[Wrapped]:
+        """The keys under the newest version, in order, by as few requests as the server takes; none is shown to us."""
+        return self._in_batches("rewrap", self._rewrapped, wrapped)
+
+    def _in_batches(
+        self,
+        operation: str,
+        read: Callable[[dict[str, Any]], Given | KmsError],
+        wrapped: Sequence[tuple[Wrapped, bytes]],
+    ) -> list[Given]:
+        given: list[Given] = []
         size = ITEMS_A_REQUEST
-        while len(keys) < len(wrapped):
-            batch = self._unwrap_batch(wrapped[len(keys) : len(keys) + size])
+        while len(given) < len(wrapped):
+            batch = self._batch(operation, read, wrapped[len(given) : len(given) + size])
             if isinstance(batch, _TooComplexError) and size > 1:
                 size //= 2
             elif isinstance(batch, Exception):
                 raise batch
             else:
-                keys += batch
-        return keys
+                given += batch
+        return given
 
-    def _unwrap_batch(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey] | KmsError:
+    def _batch(
+        self,
+        operation: str,
+        read: Callable[[dict[str, Any]], Given | KmsError],
+        wrapped: Sequence[tuple[Wrapped, bytes]],
+    ) -> list[Given] | KmsError:
         items = [
             {"ciphertext": one.ciphertext.decode("ascii", "replace"), "context": _b64(context)}
             for one, context in wrapped
         ]
-        data = self._write("decrypt", {"batch_input": items, "partial_failure_response_code": PARTIAL_FAILURE_STATUS})
+        body = {"batch_input": items, "partial_failure_response_code": PARTIAL_FAILURE_STATUS}
+        data = self._write(operation, body, oldest_of(one.ciphertext for one, _ in wrapped))
         if isinstance(data, KmsError):
             return data
         results = data.get("batch_results")
         if not isinstance(results, list) or len(results) != len(items):
             return self._no_proper_answer()
-        keys: list[SecretKey] = []
-        for result in results:
-            key = self._key(result)
-            if isinstance(key, KmsError):
-                return key
-            keys.append(key)
-        return keys
+        given: list[Given] = []
+        for result, (one, _) in zip(results, wrapped, strict=True):
+            if not isinstance(result, dict):
+                return self._no_proper_answer()
+            answer = self._item_error(str(result["error"]), one) if result.get("error") else read(result)
+            if isinstance(answer, KmsError):
+                return answer
+            given.append(answer)
+        return given
 
-    def _key(self, result: Any) -> SecretKey | KmsError:
-        if not isinstance(result, dict):
-            return self._no_proper_answer()
-        if result.get("error"):
-            known = error_for_text(str(result["error"]), self.kek)
-            return known or CannotUnwrapError(f"a wrapped key does not open under {self.kek}")
+    def _item_error(self, text: str, one: Wrapped) -> KmsError:
+        known = error_for_text(text, self.kek, wrapped_by=one.ciphertext)
+        return known or CannotUnwrapError(f"a wrapped key does not open under {self.kek}")
+
+    def _key(self, result: dict[str, Any]) -> SecretKey | KmsError:
         try:
             return SecretKey(base64.b64decode(result["plaintext"], validate=True))
         except (KeyError, TypeError, ValueError):
             return CannotUnwrapError(f"what {self.kek} unwrapped is no key: its row was changed")
+
+    def _rewrapped(self, result: dict[str, Any]) -> Wrapped | KmsError:
+        """What is stored instead of the old bytes: so a version that is not the ciphertext's own is not believed."""
+        ciphertext, version = result.get("ciphertext"), result.get("key_version")
+        if not isinstance(ciphertext, str) or not _CIPHERTEXT.fullmatch(ciphertext):
+            return self._no_proper_answer()
+        if isinstance(version, bool) or version_of(ciphertext.encode("ascii")) != str(version):
+            return self._no_proper_answer()
+        return Wrapped(ciphertext.encode("ascii"), self.kek, str(version))
 
     def _require_derived(self) -> None:
         """Transit silently ignores the context of a key that is not derived; encrypt may create a missing key."""
@@ -133,16 +168,21 @@ class TransitProvider:
         if data.get("derived") is not True:
             raise MisconfiguredError(f"{self.kek} ignores the context of what it wraps: use a key with derived=true")
 
-    def _write(self, operation: str, body: dict[str, Any]) -> dict[str, Any] | KmsError:
-        return self._request("POST", f"{self._address.mount}/{operation}/{self._address.key}", body)
+    def _write(self, operation: str, body: dict[str, Any], oldest: bytes = b"") -> dict[str, Any] | KmsError:
+        return self._request("POST", f"{self._address.mount}/{operation}/{self._address.key}", body, oldest)
 
-    def _request(self, method: str, path: str, body: dict[str, Any] | None) -> dict[str, Any] | KmsError:
-        """The answer's data. Errors are returned, and raised by callers whose frames hold no body in the clear."""
+    def _request(
+        self, method: str, path: str, body: dict[str, Any] | None, oldest: bytes = b""
+    ) -> dict[str, Any] | KmsError:
+        """The answer's data. Errors are returned, and raised by callers whose frames hold no body in the clear.
+
+        oldest: of the ciphertexts in the body, the one of the oldest version.
+        """
         try:
             client = self._connected()
             answer = client.read(path) if method == "GET" else client.write_data(path, data=body)
         except Exception as raised:  # noqa: BLE001  # whatever it is, its text may hold an answer's body
-            return self._failure(raised)
+            return self._failure(raised, oldest)
         if answer is None:
             return KeyNotFoundError(f"{self.kek} does not exist: create it with derived=true")
         data = answer.get("data") if isinstance(answer, dict) else None
@@ -151,10 +191,10 @@ class TransitProvider:
     def _no_proper_answer(self) -> KmsError:
         return UnavailableError(f"the server of {self.kek} gave no proper answer")
 
-    def _failure(self, raised: Exception) -> KmsError:
+    def _failure(self, raised: Exception, oldest: bytes) -> KmsError:
         if isinstance(raised, hvac.exceptions.VaultError) and TOO_COMPLEX in str(raised):
             return _TooComplexError(f"the server of {self.kek} takes fewer JSON strings than one request needs")
-        error = error_for_exception(raised, self.kek)
+        error = error_for_exception(raised, self.kek, wrapped_by=oldest)
         if isinstance(error, AccessDeniedError) and not self._is_logged_in():
             return LoginExpiredError(f"the token for {self.kek} is wrong, expired or revoked: log in again")
         return error

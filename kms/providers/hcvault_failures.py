@@ -4,6 +4,8 @@ Half of it can only be told by the text of the answer; those texts are in one ta
 against a real server. An answer's body may carry other items' plaintexts, so no text of it is ever passed on.
 """
 
+import re
+from collections.abc import Iterable
 from typing import Final
 
 import hvac.exceptions as hv
@@ -20,10 +22,18 @@ from kms.errors import (
     UnavailableError,
 )
 
-__all__ = ["TOO_COMPLEX", "error_for_exception", "error_for_text"]
+__all__ = ["TOO_COMPLEX", "error_for_exception", "error_for_text", "oldest_of", "version_of"]
 
 # The listener's max_request_json_strings: the request is halved and sent again.
 TOO_COMPLEX: Final = "refused JSON input due to high complexity"
+
+_VERSION: Final = re.compile(rb"vault:v([1-9][0-9]{0,9}):")
+
+RETIRED: Final = (
+    "a wrapped key is of version {version} of {kek}, which is retired or trimmed: lower its min_decryption_version"
+    " by `bao write {path}/config min_decryption_version={version}`, then run `noisevault keys rewrap`; if the version"
+    " was trimmed, restore the Transit key from a backup first"
+)
 
 _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
     ("cipher: message authentication failed", CannotUnwrapError, "a wrapped key does not authenticate under {kek}"),
@@ -33,7 +43,7 @@ _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
     (
         "ciphertext or signature version is disallowed by policy",
         KeyVersionRetiredError,
-        "a wrapped key is of a version of {kek} that is retired or trimmed: lower its min_decryption_version",
+        RETIRED,
     ),
     ("refusing to use soft-deleted key", KeyDisabledError, "{kek} is soft-deleted: restore it"),
     ("encryption key not found", KeyNotFoundError, "{kek} does not exist: create it with derived=true"),
@@ -64,18 +74,36 @@ _EXCEPTIONS: Final[tuple[tuple[type[Exception], type[KmsError], str], ...]] = (
 )
 
 
-def error_for_text(text: str, kek: str) -> KmsError | None:
-    """Our error for what the server says about one item or a whole request, or None if it is not in the table."""
+def error_for_text(text: str, kek: str, *, wrapped_by: bytes = b"") -> KmsError | None:
+    """Our error for what the server says about one item or a whole request, or None if it is not in the table.
+
+    wrapped_by: the item's ciphertext, which begins with the version that wrapped it.
+    """
     for fragment, error, advice in _TEXTS:
         if fragment in text:
-            return error(advice.format(kek=kek))
+            version = version_of(wrapped_by) or "N"
+            return error(advice.format(kek=kek, path=kek.partition("://")[2].partition("/")[2], version=version))
     return None
 
 
-def error_for_exception(raised: Exception, kek: str) -> KmsError:
-    """Our error for what hvac or requests raised; to be raised where nothing of `raised` is kept as its context."""
+def version_of(ciphertext: bytes) -> str | None:
+    """The version that a Transit ciphertext says it is of, or None if it says none."""
+    found = _VERSION.match(ciphertext)
+    return found[1].decode("ascii") if found else None
+
+
+def oldest_of(ciphertexts: Iterable[bytes]) -> bytes:
+    """The ciphertext of the lowest version, or nothing if none of them says its version."""
+    return min((one for one in ciphertexts if version_of(one)), key=lambda one: int(version_of(one) or 0), default=b"")
+
+
+def error_for_exception(raised: Exception, kek: str, *, wrapped_by: bytes = b"") -> KmsError:
+    """Our error for what hvac or requests raised; to be raised where nothing of `raised` is kept as its context.
+
+    wrapped_by: as in error_for_text; of a batch, the ciphertext of the oldest version.
+    """
     if isinstance(raised, hv.InvalidRequest | hv.InvalidPath):
-        known = error_for_text(str(raised), kek)
+        known = error_for_text(str(raised), kek, wrapped_by=wrapped_by)
         if known is not None:
             return known
     for kind, error, advice in _EXCEPTIONS:

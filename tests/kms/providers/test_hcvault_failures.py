@@ -24,7 +24,7 @@ from kms.errors import (
 from kms.provider import Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import TransitProvider
-from kms.providers.hcvault_failures import error_for_exception, error_for_text
+from kms.providers.hcvault_failures import error_for_exception, error_for_text, oldest_of, version_of
 from kms.secret import SecretKey, SecretText
 from tests.kms.providers.transit import Transit, b64, frames_of
 from tests.servers.openbao import _api_port, bao_dev, dies_with_parent
@@ -324,3 +324,34 @@ def test_the_text_of_an_answer_is_not_passed_on(raised: Exception) -> None:
     error = error_for_exception(raised, "k")
     assert isinstance(error, KmsError)
     assert "hunter2" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("wrapped_by", "version"),
+    [
+        (b"vault:v7:AAAA", "7"),
+        (b"", "N"),
+        (b"vault:v;rm -rf /:", "N"),
+        (b"vault:v0:", "N"),
+        (b"vault:v" + b"9" * 99, "N"),
+    ],
+)
+def test_the_command_that_is_advised_has_nothing_in_it_but_a_number(wrapped_by: bytes, version: str) -> None:
+    said = str(
+        error_for_text(
+            "ciphertext or signature version is disallowed by policy (too old)",
+            "hcvault://h:8200/team/transit/keys/kek",
+            wrapped_by=wrapped_by,
+        )
+    )
+    assert f"`bao write team/transit/keys/kek/config min_decryption_version={version}`" in said
+
+
+def test_of_a_batch_the_oldest_version_is_told() -> None:
+    assert oldest_of([b"vault:v10:AAAA", b"vault:v9:BBBB", b"junk"]) == b"vault:v9:BBBB"
+    assert oldest_of([b"junk"]) == b""
+
+
+def test_a_ciphertext_says_its_version() -> None:
+    assert version_of(b"vault:v12:AAAA") == "12"
+    assert version_of(b"AAAA") is None
