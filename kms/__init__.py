@@ -31,7 +31,7 @@ from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from kms.lease import Clock, LeaseSettings, boottime_clock
 from kms.open_provider import open_provider
-from kms.provider import KeyProvider, Rewraps, Wrapped, wrap_context
+from kms.provider import KeyProvider, NamesNewest, Rewraps, Wrapped, wrap_context
 from kms.provider_settings import ProviderSettings
 from kms.secret import SecretKey, SecretText
 
@@ -59,6 +59,7 @@ __all__ = [
     "LoginExpiredError",
     "MisconfiguredError",
     "MissingExtraError",
+    "NamesNewest",
     "ProviderSettings",
     "Purpose",
     "Rewraps",

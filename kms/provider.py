@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from kms.framing import framed
 from kms.secret import SecretKey
 
-__all__ = ["KEYRING_ID_BYTES", "KEY_ID_BYTES", "KeyProvider", "Rewraps", "Wrapped", "wrap_context"]
+__all__ = ["KEYRING_ID_BYTES", "KEY_ID_BYTES", "KeyProvider", "NamesNewest", "Rewraps", "Wrapped", "wrap_context"]
 
 KEYRING_ID_BYTES: Final = 16
 KEY_ID_BYTES: Final = 4
@@ -46,6 +46,7 @@ class KeyProvider(Protocol):
         ...
 
 
+@runtime_checkable
 class Rewraps(Protocol):
     """A provider that moves wrapped keys to its newest KEK, or KEK version, without showing them to us."""
 
@@ -54,6 +55,15 @@ class Rewraps(Protocol):
 
         All or nothing. Raises: as KeyProvider.unwrap.
         """
+        ...
+
+
+@runtime_checkable
+class NamesNewest(Protocol):
+    """A provider that can say, before it wraps, by which KEK and version it would."""
+
+    def newest(self) -> tuple[str, str]:
+        """The exact KEK and its version, as wrap() would record them now. Raises: as KeyProvider.wrap."""
         ...
 
 

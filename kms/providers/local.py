@@ -64,6 +64,10 @@ class LocalProvider:
         """The keys, in order. Raises: CannotUnwrapError."""
         return [self._unwrap_one(one, context) for one, context in wrapped]
 
+    def newest(self) -> tuple[str, str]:
+        """The key in the file, which is the only one."""
+        return self.kek, ONLY_VERSION
+
     def _unwrap_one(self, one: Wrapped, context: bytes) -> SecretKey:
         if not hmac.compare_digest(one.kek.encode(), self.kek.encode()):
             raise CannotUnwrapError(f"wrapped by {one.kek}, but the key file is {self.kek}: give the right key file")

@@ -72,6 +72,10 @@ class Pkcs11Provider:
         """The keys, in order; a token takes them one by one."""
         return self._on_token(lambda kek: [self._open(kek, one, context) for one, context in wrapped])
 
+    def newest(self) -> tuple[str, str]:
+        """The one key that the address names, as the token describes it now."""
+        return self._on_token(lambda kek: (kek.identity, ONLY_VERSION))
+
     def _on_token(self, work: Callable[[TokenKey], T]) -> T:
         """What work does with the key. If session or token was lost, it is looked for once more."""
         with self._module.lock:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dp.ledger.keys import AuditMacs, Mac, Sealer
     from dp.noise.random_source import OperatingSystemRandom, RandomSource
     from dp.questions.question import Question
-    from kms.provider import KeyProvider, Rewraps
+    from kms.provider import KeyProvider, NamesNewest, Rewraps
     from kms.providers.awskms import AwsKmsProvider
     from kms.providers.hcvault import TransitProvider
     from kms.providers.local import LocalProvider
@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     def aws(provider: AwsKmsProvider) -> KeyProvider:
         return provider
 
-    def rewraps(provider: AwsKmsProvider) -> Rewraps:
+    def rewraps(provider: AwsKmsProvider | TransitProvider) -> Rewraps:
+        return provider
+
+    def names_newest(provider: LocalProvider | Pkcs11Provider) -> NamesNewest:
         return provider
 
     def macs(mac: LedgerMac) -> Mac:

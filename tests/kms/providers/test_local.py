@@ -218,3 +218,9 @@ def test_a_file_that_is_refused_for_its_passphrase_is_not_made(tmp_path: Path) -
     with pytest.raises(KeyFileError, match="at least 15 characters"):
         create_key_file(tmp_path / "kek", passphrase=SecretText("short"), kdf=CHEAP)
     assert not (tmp_path / "kek").exists()
+
+
+def test_the_newest_key_is_the_one_that_wraps() -> None:
+    provider = LocalProvider(KEY)
+    wrapped = provider.wrap(KEY, b"p")
+    assert provider.newest() == (wrapped.kek, wrapped.kek_version)

@@ -303,3 +303,8 @@ def test_a_missing_extra_is_told_as_such() -> None:
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert "pip install 'noisevault[pkcs11]'" in said
     assert said.strip().endswith("None")
+
+
+def test_the_newest_key_is_the_one_that_wraps(token: Token) -> None:
+    newest, wrapped = opened(token.uri()).newest(), opened(token.uri()).wrap(KEY, b"p")
+    assert newest == (wrapped.kek, wrapped.kek_version)
