@@ -1,6 +1,6 @@
 """Key store: keyrings and their wrapped keys in SQL, changed in transactions that two processes may race."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -15,6 +15,7 @@ from kms.key_database import erase_old_pages, open_key_database, prepare, readin
 from kms.key_record import KeyRecord, KeyringState, KeyState
 from kms.key_rows import from_row, time_text, to_row
 from kms.key_tables import key_table, keyring_table, metadata
+from kms.provider import Wrapped
 from kms.schema_version import check_schema_version, record_schema_version
 
 __all__ = ["KeyStore"]
@@ -137,6 +138,17 @@ class KeyStore:
             return True
         return False
 
+    def replace_wrapped(self, changes: Sequence[tuple[KeyRecord, Wrapped]]) -> frozenset[bytes]:
+        """Put other wrapped bytes in the place of those of each record, in one transaction; nothing else changes.
+
+        Gives the ids of the keys whose row still had the record's bytes; a row that has others is left alone.
+        Raises: UnavailableError, and then all rows are as they were.
+        """
+        with writing(self.engine) as connection:
+            for keyring_id in sorted({record.keyring_id for record, _ in changes}):
+                _lock_keyring(connection, keyring_id)
+            return frozenset(record.key_id for record, new in changes if _replaced(connection, record, new))
+
     def destroy(self, keyring_id: bytes, key_id: bytes, *, rested: float = 0) -> None:
         """Erase the wrapped bytes and keep the tombstone. Again on a tombstone: nothing but what is left in a log.
 
@@ -165,6 +177,14 @@ class KeyStore:
         if state is KeyState.DESTROYED:
             values["wrapped"] = None
         connection.execute(update(key_table).where(key_table.c.key_id == record.key_id).values(values))
+
+
+def _replaced(connection: Connection, record: KeyRecord, new: Wrapped) -> bool:
+    """changed_at stays: it dates the key's state, not its wrapping."""
+    assert record.wrapped is not None  # noqa: S101  # a tombstone is not wrapped anew
+    as_it_was = (key_table.c.key_id == record.key_id) & (key_table.c.wrapped == record.wrapped.ciphertext)
+    values = {"wrapped": new.ciphertext, "kek": new.kek, "kek_version": new.kek_version}
+    return connection.execute(update(key_table).where(as_it_was).values(values)).rowcount == 1
 
 
 def _lock_keyring(connection: Connection, keyring_id: bytes) -> None:

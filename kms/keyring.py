@@ -2,14 +2,19 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, NoReturn, SupportsIndex
 
 from kms.data_key import DataKey, LeasedKey
+from kms.each_alone import all_or_each_alone
 from kms.errors import (
     CannotUnwrapError,
     KeyDestroyedError,
+    KeyDisabledError,
+    KeyNotFoundError,
     KeyringError,
     KeyVersionRetiredError,
+    KmsError,
     UnavailableError,
     UnknownKeyIdError,
 )
@@ -20,15 +25,18 @@ from kms.key_store import KeyStore
 from kms.lease import Clock, LeaseSettings, boottime_clock
 from kms.new_key import RandomBytes
 from kms.provider import KeyProvider
+from kms.rewrapping import rewrap
 from kms.seal_counter import SealCounter
 from kms.state_lease import StateLease
 from kms.unknown_ids import UnknownIds
-from kms.unwrapped import UnwrappedKeys
+from kms.unwrapped import Held, UnwrappedKeys
 
 __all__ = ["Keyring"]
 
 DEFAULT_LEASES: Final = LeaseSettings()
 FIRST_SEQUENCE: Final = 1
+# What a key service says of wrapped bytes whose KEK, or KEK version, was taken away after a rewrap.
+MAY_BE_REWRAPPED: Final = (CannotUnwrapError, KeyDisabledError, KeyNotFoundError, KeyVersionRetiredError)
 
 
 class Keyring:
@@ -51,6 +59,7 @@ class Keyring:
         self.id: bytes = found.keyring_id
         self.clock: Callable[[], float] = clock
         self._store = store
+        self._provider = provider
         self._leases = leases
         self._changes = KeyChanges(store, provider, random)
         self._sealing: dict[Purpose, LeasedKey] = {}
@@ -107,7 +116,7 @@ class Keyring:
             return held
         cache = self._sealing
         state, refresh_at = self._lease.for_sealing()
-        unwrapped = self._unwrapped.get(active_key(state, purpose))
+        unwrapped = self._open(active_key(state, purpose))
         sealing = cache[purpose] = LeasedKey(unwrapped.key, min(refresh_at, unwrapped.soft))
         if cache is not self._sealing:  # the state was read again meanwhile: good for the call at hand only
             sealing.end()
@@ -126,7 +135,7 @@ class Keyring:
         held = self._unwrapped.peek(key_id)
         if held is not None and held.key.purpose is purpose and self.clock() < held.soft:
             return held.leased
-        return self._unwrapped.get(self._live(purpose, key_id)).leased
+        return self._open(self._live(purpose, key_id)).leased
 
     def first(self, purpose: Purpose) -> DataKey:
         """The key with sequence 1: what must stay the same over rotations is keyed by it."""
@@ -151,6 +160,25 @@ class Keyring:
         except (CannotUnwrapError, KeyVersionRetiredError, UnavailableError):
             return frozenset(record.key_id for record in live if self._opens(record))
         return frozenset(record.key_id for record in live)
+
+    def check(self) -> list[tuple[KeyRecord, KmsError]]:
+        """The live keys whose stored bytes do not unwrap now, each with the reason; what is held here does not count.
+
+        Raises: KmsError when the service does not answer at all.
+        """
+        records = self._reload().records
+        _, failures = all_or_each_alone(self._provider.unwrap, records)
+        return [(record, failures[record.key_id]) for record in records if record.key_id in failures]
+
+    def rewrap(self) -> list[KeyRecord]:
+        """Wrap every live key by the newest KEK, or KEK version, and give those that this call changed, as they are.
+
+        No data is touched. It may be called again at any time, and by two processes at once; what it did not come to
+        opens as before. Other processes read the new bytes within a sealing lease, so retire the old version then.
+        Raises: KmsError; if some keys cannot be rewrapped, after the others were, with the ids of these.
+        """
+        changed = {record.key_id for record in rewrap(self._store, self._provider, self._reload())}
+        return [record for record in self._reload().records if record.key_id in changed]
 
     def rotate(self, purpose: Purpose) -> KeyRecord:
         """Make a new key ACTIVE (a PRE-ACTIVE one if there is), deactivate the one that was, give the new one.
@@ -224,6 +252,18 @@ class Keyring:
         if not record.live:
             raise KeyDestroyedError(self.name, key_id)
         return record
+
+    def _open(self, record: KeyRecord) -> Held:
+        """The record's key; if its wrapped bytes are refused, by those that a rewrap may have put there meanwhile."""
+        try:
+            return self._unwrapped.get(record)
+        except MAY_BE_REWRAPPED as error:
+            refused = error
+        with suppress(UnavailableError):
+            found = self._reload(lambda state: state.find(record.key_id) != record).find(record.key_id)
+            if found is not None and found.live and found.wrapped != record.wrapped:
+                return self._unwrapped.get(found)
+        raise refused
 
     def _opens(self, record: KeyRecord) -> bool:
         try:

@@ -20,6 +20,7 @@ from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
 from kms.key_store import KeyStore, _lock_keyring
 from kms.key_tables import key_table
 from kms.new_key import new_key
+from kms.provider import Wrapped
 from kms.providers.local import LocalProvider
 from kms.secret import SecretKey
 from tests.kms.racing import race
@@ -319,3 +320,16 @@ def test_of_two_processes_that_activate_a_key_one_wins(any_store: KeyStore, data
     assert sorted(race(activate_in_a_race, database_url)) == [False, True]
     states = [r.state for r in any_store.load("main").records]
     assert states == [KeyState.DEACTIVATED, KeyState.ACTIVE]
+
+
+def test_wrapped_bytes_are_replaced_only_where_they_are_what_they_were(any_store: KeyStore) -> None:
+    one, two = record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2)
+    with_keyring(any_store, one, two)
+    new, late = Wrapped(b"new", "kek", "2"), Wrapped(b"late", "kek", "3")
+    assert any_store.replace_wrapped([(one, new), (two, new)]) == {b"aaaa", b"bbbb"}
+    assert any_store.load("main").records == (replace(one, wrapped=new), replace(two, wrapped=new))
+    assert any_store.replace_wrapped([(one, late), (replace(two, wrapped=new), late)]) == {b"bbbb"}
+    assert any_store.load("main").records == (replace(one, wrapped=new), replace(two, wrapped=late))
+    any_store.destroy(KEYRING, b"aaaa")
+    assert any_store.replace_wrapped([(replace(one, wrapped=new), late)]) == frozenset()
+    assert any_store.replace_wrapped([]) == frozenset()

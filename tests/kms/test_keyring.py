@@ -15,6 +15,7 @@ from kms.errors import (
     CannotUnwrapError,
     KeyDestroyedError,
     KeyringError,
+    KeyVersionRetiredError,
     LeaseExpiredError,
     SealLimitError,
     UnavailableError,
@@ -27,6 +28,7 @@ from kms.key_tables import key_table, keyring_table, seal_count_table
 from kms.keyring import Keyring
 from tests.kms.manual_clock import ManualClock
 from tests.kms.rested import let_rest
+from tests.kms.rewrapping_provider import RewrappingProvider
 from tests.kms.scripted_provider import ScriptedProvider
 
 DATA, INDEX, LEDGER = Purpose.DATA, Purpose.INDEX, Purpose.LEDGER
@@ -454,3 +456,58 @@ def test_the_first_ledger_key_is_never_destroyed(keyring: Keyring, store: KeySto
         keyring.destroy(first)
     keyring.destroy(second)
     assert keyring.first(Purpose.LEDGER).key_id == first
+
+
+def test_a_check_asks_for_the_stored_bytes_whatever_is_held(keyring: Keyring, provider: ScriptedProvider) -> None:
+    held = keyring.sealing(DATA).key
+    assert keyring.check() == []
+    (record,) = keyring.records(DATA)
+    provider.refuse[record.context] = CannotUnwrapError("changed")
+    ((found, error),) = keyring.check()
+    assert found == record
+    assert str(error) == "changed"
+    assert keyring.sealing(DATA).key == held
+
+
+def test_a_check_leaves_tombstones_out(keyring: Keyring, store: KeyStore, provider: ScriptedProvider) -> None:
+    old = keyring.sealing(DATA).key.key_id
+    keyring.rotate(DATA)
+    let_rest(store.engine)
+    keyring.destroy(old)
+    provider.batches.clear()
+    assert keyring.check() == []
+    assert provider.batches == [3]
+
+
+def test_a_rewrap_gives_the_keys_as_they_are_now(store: KeyStore) -> None:
+    provider = RewrappingProvider()
+    keyring = Keyring.create(store, provider, "main")
+    key, provider.version = keyring.sealing(DATA).key, 2
+    assert keyring.rewrap() == keyring.records()
+    assert [r.wrapped.kek_version for r in keyring.records() if r.wrapped is not None] == ["2"] * 3
+    assert keyring.sealing(DATA).key == key
+
+
+@pytest.mark.parametrize("through", ["sealing", "opening"])
+def test_a_process_that_has_not_heard_of_a_rewrap_finds_the_new_bytes_when_the_old_are_refused(
+    store: KeyStore, clock: ManualClock, through: str
+) -> None:
+    provider = RewrappingProvider()
+    Keyring.create(store, provider, "main")
+    elsewhere, here = (Keyring.open(store, provider, "main", clock=clock) for _ in range(2))
+    provider.version = 2
+    elsewhere.rewrap()
+    provider.oldest = 2
+    (record,) = store.load("main").of(DATA)
+    if through == "sealing":
+        assert here.sealing(DATA).key.key_id == record.key_id
+    else:
+        assert here.opening(DATA, record.key_id).key_id == record.key_id
+
+
+def test_bytes_that_are_refused_and_were_not_rewrapped_stay_refused(store: KeyStore, clock: ManualClock) -> None:
+    provider = RewrappingProvider()
+    keyring = Keyring.create(store, provider, "main", clock=clock)
+    provider.oldest = 2
+    with pytest.raises(KeyVersionRetiredError):
+        keyring.sealing(DATA)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import hvac
 import pytest
 import requests
 from hypothesis import given, settings
@@ -13,9 +14,11 @@ from kms.errors import (
     AccessDeniedError,
     CannotUnwrapError,
     KeyNotFoundError,
+    KeyVersionRetiredError,
     KmsError,
     LoginExpiredError,
     MisconfiguredError,
+    UnavailableError,
 )
 from kms.key_database import writing
 from kms.key_record import Purpose
@@ -283,3 +286,143 @@ def test_a_forked_child_has_a_connection_of_its_own(transit: Transit) -> None:
             os._exit(0 if good else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert provider._client is client
+
+
+def rotate(transit: Transit, **config: int) -> None:
+    transit.root.write_data(f"{transit.mount}/keys/kek/rotate", data={})
+    if config:
+        transit.root.write_data(f"{transit.mount}/keys/kek/config", data=config)
+
+
+def test_k11_10_a_keyring_outlives_the_kek_version_that_wrapped_it(transit: Transit, any_store: KeyStore) -> None:
+    """The Transit key is rotated, the keys rewrapped, the old version retired: they open, and are the same keys."""
+    keyring = Keyring.create(any_store, transit.provider(), "main")
+    first = keyring.sealing(Purpose.DATA).key
+    keyring.rotate(Purpose.DATA)
+    rotate(transit)
+    assert len(keyring.rewrap()) == 4
+    assert {r.wrapped.kek_version for r in keyring.records() if r.wrapped is not None} == {"2"}
+    transit.root.write_data(f"{transit.mount}/keys/kek/config", data={"min_decryption_version": 2})
+    fresh = Keyring.open(any_store, transit.provider(), "main")
+    assert fresh.check() == []
+    assert len(fresh.warm()) == 4
+    assert fresh.opening(Purpose.DATA, first.key_id) == first
+
+
+def test_k11_10_a_key_below_min_decryption_version_says_what_to_run(transit: Transit, store: KeyStore) -> None:
+    """Typed as it says, it is undone."""
+    Keyring.create(store, transit.provider(), "main")
+    rotate(transit, min_decryption_version=2)
+    keyring = Keyring.open(store, transit.provider(), "main")
+    path = f"{transit.mount}/keys/kek/config"
+    for operation in (lambda: keyring.sealing(Purpose.DATA), keyring.rewrap):
+        with pytest.raises(KeyVersionRetiredError) as raised:
+            operation()
+        assert f"`bao write {path} min_decryption_version=1`" in str(raised.value)
+        assert "then run `noisevault keys rewrap`" in str(raised.value)
+    assert [type(error) for _, error in keyring.check()] == [KeyVersionRetiredError] * 3
+    transit.root.write_data(path, data={"min_decryption_version": 1})
+    assert len(keyring.rewrap()) == 3
+    transit.root.write_data(path, data={"min_decryption_version": 2})
+    assert keyring.check() == []
+
+
+def test_a_rewrapped_key_opens_in_its_own_place_only(transit: Transit) -> None:
+    provider = transit.provider()
+    old = provider.wrap(KEY, b"p")
+    rotate(transit)
+    (new,) = provider.rewrap([(old, b"p")])
+    assert (new.kek, new.kek_version, new.ciphertext[:9]) == (transit.uri(), "2", b"vault:v2:")
+    assert provider.unwrap([(old, b"p"), (new, b"p")]) == [KEY, KEY]
+    with pytest.raises(CannotUnwrapError):
+        provider.unwrap([(new, b"q")])
+    with pytest.raises(CannotUnwrapError):
+        provider.rewrap([(new, b"p"), (new, b"q")])
+    with pytest.raises(CannotUnwrapError):
+        provider.rewrap([(Wrapped(b"junk", "", "1"), b"p")])
+
+
+@pytest.mark.parametrize(("limit", "count"), [(ITEMS_A_REQUEST, 450), (2 * ITEMS_A_REQUEST, 399)])
+def test_keys_are_rewrapped_in_few_requests_and_in_order(
+    transit: Transit, monkeypatch: pytest.MonkeyPatch, limit: int, count: int
+) -> None:
+    """The second limit is over the listener's: the first request is refused and halved."""
+    monkeypatch.setattr("kms.providers.hcvault.ITEMS_A_REQUEST", limit)
+    provider = transit.provider()
+    kinds = [(SecretKey(bytes([n]) * 32), b"place %d" % n) for n in range(3)]
+    old = [(provider.wrap(key, context), context) for key, context in kinds]
+    sent = count_requests(monkeypatch)
+    new = provider.rewrap([old[n % 3] for n in range(count)])
+    assert len(sent) == 3
+    assert provider.unwrap([(new[n], kinds[n % 3][1]) for n in range(6)]) == [kinds[n % 3][0] for n in range(6)]
+    assert provider.rewrap([]) == []
+
+
+def test_rewrapping_shows_no_key_and_needs_no_right_to_decrypt(
+    transit: Transit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = transit.provider()
+    old = provider.wrap(KEY, b"p")
+    bodies: list[str] = []
+    send = requests.Session.request
+
+    def noted(session: requests.Session, method: str, url: str, **kwargs: Any) -> requests.Response:
+        response = send(session, method, url, **kwargs)
+        bodies.append(repr(kwargs) + response.text)
+        return response
+
+    monkeypatch.setattr(requests.Session, "request", noted)
+    rotator = transit.provider(token=transit.token(("rewrap/kek", "update")))
+    (new,) = rotator.rewrap([(old, b"p")])
+    assert bodies
+    assert b64(KEY.raw) not in "".join(bodies)
+    assert provider.unwrap([(new, b"p")]) == [KEY]
+    with pytest.raises(AccessDeniedError):
+        rotator.unwrap([(new, b"p")])
+    with pytest.raises(AccessDeniedError):
+        transit.provider(token=transit.token(("decrypt/kek", "update"))).rewrap([(old, b"p")])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"ciphertext": "", "key_version": 2},
+        {"ciphertext": "vault:v2:", "key_version": 2},
+        {"ciphertext": "vault:v2:AAAA", "key_version": 3},
+        {"ciphertext": "vault:v1:AAAA", "key_version": True},
+        {"ciphertext": "vault:v2:AAAA"},
+        {"ciphertext": 5, "key_version": 5},
+        "vault:v2:AAAA",
+    ],
+)
+def test_an_answer_that_would_not_open_again_is_never_stored(
+    transit: Transit, monkeypatch: pytest.MonkeyPatch, answer: object
+) -> None:
+    provider = transit.provider()
+    monkeypatch.setattr(hvac.Client, "write_data", lambda *_, **__: {"data": {"batch_results": [answer]}})
+    with pytest.raises(UnavailableError, match="no proper answer"):
+        provider.rewrap([(Wrapped(b"vault:v1:AAAA", transit.uri(), "1"), b"p")])
+
+
+def test_a_server_that_dies_between_two_chunks_of_a_rewrap_loses_no_key(
+    transit: Transit, store: KeyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keyring = Keyring.create(store, transit.provider(), "main")
+    rotate(transit)
+    monkeypatch.setattr("kms.providers.hcvault.ITEMS_A_REQUEST", 1)
+    before, write, written = keyring.records(), hvac.Client.write_data, []
+
+    def dies(client: hvac.Client, path: str, **kwargs: Any) -> Any:
+        written.append(path)
+        if len(written) == 2:
+            raise requests.exceptions.ConnectionError
+        return write(client, path, **kwargs)
+
+    monkeypatch.setattr(hvac.Client, "write_data", dies)
+    with pytest.raises(UnavailableError):
+        keyring.rewrap()
+    assert keyring.records() == before
+    assert keyring.check() == []
+    assert len(keyring.rewrap()) == 3
+    assert keyring.check() == []

@@ -1,0 +1,47 @@
+"""Each alone: what a provider gives for many keys in one call, or for each alone where one of them spoils the call."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from kms.errors import (
+    AccessDeniedError,
+    CannotUnwrapError,
+    KeyDisabledError,
+    KeyNotFoundError,
+    KeyVersionRetiredError,
+    KmsError,
+)
+from kms.key_record import KeyRecord
+from kms.provider import Wrapped
+
+__all__ = ["Asked", "all_or_each_alone"]
+
+Given = TypeVar("Given")
+Pairs = Sequence[tuple[Wrapped, bytes]]
+Asked = tuple[dict[bytes, Given], dict[bytes, KmsError]]
+
+# What may be so for one key and not for the next; anything else is so for all of them.
+OF_ONE_KEY: Final = (AccessDeniedError, CannotUnwrapError, KeyDisabledError, KeyNotFoundError, KeyVersionRetiredError)
+
+
+def all_or_each_alone(work: Callable[[Pairs], list[Given]], records: Sequence[KeyRecord]) -> Asked[Given]:
+    """What work gives for each live record, and why it gives nothing, both by key id.
+
+    work: a provider's call, all or nothing. Raises: KmsError that is not of one key, such as an outage.
+    """
+    pairs = {record.key_id: (record.wrapped, record.context) for record in records if record.wrapped is not None}
+    if not pairs:
+        return {}, {}
+    try:
+        return dict(zip(pairs, work(list(pairs.values())), strict=True)), {}
+    except OF_ONE_KEY as error:
+        if len(pairs) == 1:
+            return {}, dict.fromkeys(pairs, error)
+    given: dict[bytes, Given] = {}
+    failures: dict[bytes, KmsError] = {}
+    for key_id, pair in pairs.items():
+        try:
+            (given[key_id],) = work([pair])
+        except OF_ONE_KEY as error:
+            failures[key_id] = error
+    return given, failures

@@ -1,0 +1,53 @@
+"""Rewrapping: the stored data keys under the newest KEK, or KEK version, while nothing that they sealed is touched."""
+
+from collections.abc import Sequence
+
+from kms.each_alone import Asked, all_or_each_alone
+from kms.errors import CannotUnwrapError, KmsError, MisconfiguredError
+from kms.key_record import KeyRecord, KeyringState
+from kms.key_store import KeyStore
+from kms.provider import KeyProvider, NamesNewest, Rewraps, Wrapped
+
+__all__ = ["rewrap"]
+
+
+def rewrap(store: KeyStore, provider: KeyProvider, state: KeyringState) -> list[KeyRecord]:
+    """Wrap every live key of the state anew and store those whose row is still as it was; give these, as they were.
+
+    They are stored in one transaction after the service was asked: whoever dies before its end changed nothing, and
+    what was not stored still unwraps, so it is done again by calling again. A row that another process rewrapped
+    meanwhile, or a key that it destroyed, stays as that process left it.
+    Raises: KmsError; if some keys cannot be rewrapped, after the others were, the first one's error with their ids.
+    """
+    if isinstance(provider, Rewraps):
+        given, failures = all_or_each_alone(provider.rewrap, state.records)
+    else:
+        given, failures = _in_this_process(provider, state.records)
+    live = [record for record in state.records if record.live]
+    stored = store.replace_wrapped([(record, given[record.key_id]) for record in live if record.key_id in given])
+    if failures:
+        raise _not_all(failures, len(live))
+    return [record for record in live if record.key_id in stored]
+
+
+def _in_this_process(provider: KeyProvider, records: Sequence[KeyRecord]) -> Asked[Wrapped]:
+    """Unwrap and wrap what is not of the newest KEK yet; only where it is known beforehand which one that is."""
+    if not isinstance(provider, NamesNewest):
+        raise MisconfiguredError(
+            f"{type(provider).__name__} cannot rewrap: it neither moves wrapped keys by itself nor says which"
+            " key-encryption key is its newest"
+        )
+    newest = provider.newest()
+    old = [r for r in records if r.wrapped is not None and (r.wrapped.kek, r.wrapped.kek_version) != newest]
+    contexts = {record.key_id: record.context for record in old}
+    keys, failures = all_or_each_alone(provider.unwrap, old)
+    given = {key_id: provider.wrap(key, contexts[key_id]) for key_id, key in keys.items()}
+    if given and provider.unwrap([(one, contexts[key_id]) for key_id, one in given.items()]) != list(keys.values()):
+        raise CannotUnwrapError("the provider does not give back what it wrapped: no key was changed")
+    return given, failures
+
+
+def _not_all(failures: dict[bytes, KmsError], live: int) -> KmsError:
+    first, *_ = failures.values()
+    said = "; ".join(f"key {key_id.hex()}: {error}" for key_id, error in failures.items())
+    return type(first)(f"{len(failures)} of {live} keys are not rewrapped, the others are. {said}")

@@ -1,0 +1,45 @@
+"""One key that spoils a call does not hide the others; an outage is nobody's own."""
+
+import pytest
+
+from kms.each_alone import all_or_each_alone
+from kms.errors import CannotUnwrapError, UnavailableError
+from kms.key_store import KeyStore
+from kms.keyring import Keyring
+from tests.kms.scripted_provider import ScriptedProvider
+
+
+def test_what_works_is_one_call(store: KeyStore, provider: ScriptedProvider) -> None:
+    records = Keyring.create(store, provider, "main").records()
+    given, failures = all_or_each_alone(provider.unwrap, records)
+    assert set(given) == {record.key_id for record in records}
+    assert failures == {}
+    assert provider.batches[3:] == [3]
+
+
+def test_a_key_that_does_not_open_is_told_alone(store: KeyStore, provider: ScriptedProvider) -> None:
+    one, bad, other = Keyring.create(store, provider, "main").records()
+    provider.refuse[bad.context] = CannotUnwrapError("changed")
+    given, failures = all_or_each_alone(provider.unwrap, [one, bad, other])
+    assert set(given) == {one.key_id, other.key_id}
+    assert {key_id: str(error) for key_id, error in failures.items()} == {bad.key_id: "changed"}
+
+
+def test_a_single_key_is_not_asked_twice(store: KeyStore, provider: ScriptedProvider) -> None:
+    bad, *_ = Keyring.create(store, provider, "main").records()
+    provider.refuse[bad.context] = CannotUnwrapError("changed")
+    assert set(all_or_each_alone(provider.unwrap, [bad])[1]) == {bad.key_id}
+    assert provider.batches[3:] == [1]
+
+
+def test_an_outage_is_raised_after_one_call(store: KeyStore, provider: ScriptedProvider) -> None:
+    records = Keyring.create(store, provider, "main").records()
+    provider.fail = UnavailableError("down")
+    with pytest.raises(UnavailableError):
+        all_or_each_alone(provider.unwrap, records)
+    assert provider.batches[3:] == [3]
+
+
+def test_nothing_is_asked_for_nothing(provider: ScriptedProvider) -> None:
+    assert all_or_each_alone(provider.unwrap, []) == ({}, {})
+    assert provider.batches == []
