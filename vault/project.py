@@ -46,8 +46,7 @@ class Project:
     @classmethod
     def open(cls, policy: Policy, settings: ProviderSettings) -> Project:
         """Raises: KmsError when the keys cannot be had; DefinitionChangedError when the data was written otherwise."""
-        store = KeyStore(open_key_database(policy.keys_url))
-        keyring = Keyring.open(store, open_provider(policy.vault.kek, settings), policy.vault.keyring)
+        keyring, store = open_keyring(policy, settings)
         opened = OpenedVault(keyring, store)
         engine = create_engine(policy.database_url, hide_parameters=True)
         metadata = tables(policy)
@@ -94,6 +93,12 @@ def _require_nothing_sealed(policy: Policy) -> None:
                 " the key store back from its copy, a new keyring would open none of them"
             )
     engine.dispose()
+
+
+def open_keyring(policy: Policy, settings: ProviderSettings) -> tuple[Keyring, KeyStore]:
+    """The policy's keyring and the store that it is in; no database of data is opened. Raises: KmsError."""
+    store = KeyStore(open_key_database(policy.keys_url))
+    return Keyring.open(store, open_provider(policy.vault.kek, settings), policy.vault.keyring), store
 
 
 def has_keyring(policy: Policy) -> bool:

@@ -33,6 +33,13 @@ def test_a_project_lives_with_its_key_in_transit(
     assert run("reencrypt").status == 0
     assert run("ask", "count(*) by site", "--epsilon", "0.5").status == 0
     assert run("check").status == 0
+    client.write_data("flow-transit/keys/records/rotate", data={})
+    rewrapped = run("keys", "rewrap")
+    assert rewrapped.status == 0
+    assert f"now wrapped by {uri}, version 2\n4 of 4 keys rewrapped\n" in rewrapped.out
+    client.write_data("flow-transit/keys/records/config", data={"min_decryption_version": 2})
+    assert run("keys", "check").status == 0
+    assert "asthma" in run("find", "national_id", "111").out
     monkeypatch.setenv("VAULT_TOKEN", "wrong")
     denied = run("show")
     assert (denied.status, denied.err.count("\n"), denied.out) == (1, 1, "")

@@ -1,4 +1,4 @@
-"""keys, rotate: what keys there are, and a new one."""
+"""keys, rotate: what keys there are, whether they unwrap, under which key-encryption key, and a new one."""
 
 import json
 
@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from kms import Purpose
-from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.cli.key_faults import key_faults, say_faults
+from vault.cli.options import POLICY, JsonOption, PolicyOption, open_keys, open_project
 
 app = typer.Typer(help="The data keys of the keyring.", no_args_is_help=True)
 
@@ -42,6 +43,31 @@ def list_keys(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> Non
     for row in rows:
         table.add_row(*(str(cell) for cell in row.values()))
     Console(markup=False).print(table)  # what the database says is text, brackets too
+
+
+@app.command(name="check")
+def check_keys(policy: PolicyOption = POLICY) -> None:
+    """Unwrap every stored live key; names those that do not unwrap, and exits with 1 if there are any."""
+    keyring, console = open_keys(policy), Console()
+    say_faults(console, key_faults(keyring))
+    live = sum(record.live for record in keyring.records())
+    console.print(f"all {live} keys of keyring {keyring.name} unwrap", markup=False, highlight=False)
+
+
+@app.command(name="rewrap")
+def rewrap_keys(policy: PolicyOption = POLICY) -> None:
+    """Wrap the data keys by the newest key-encryption key; no row of data is touched. May be run again."""
+    keyring, console = open_keys(policy), Console(soft_wrap=True, markup=False, highlight=False)
+    changed = keyring.rewrap()
+    for kek, version in sorted({(r.wrapped.kek, r.wrapped.kek_version) for r in changed if r.wrapped is not None}):
+        console.print(f"now wrapped by {kek}, version {version}")
+    live = sum(record.live for record in keyring.records())
+    console.print(f"{len(changed)} of {live} keys rewrapped")
+    if changed:
+        console.print(
+            "Services read this within 180 s. Type: noisevault keys check\n"
+            "Old versions of the key-encryption key stay for as long as a backup may be restored."
+        )
 
 
 def rotate(policy: PolicyOption = POLICY) -> None:

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from kms import KeyFileError, ProviderSettings, SecretText
+from kms import KeyFileError, Keyring, ProviderSettings, SecretText
 from kms.private_file import read_private_file
 from kms.providers.local import is_passphrase_protected
 from vault.errors import PolicyError
 from vault.policy import Policy
-from vault.project import Project, policy_beside, require_files
+from vault.project import Project, open_keyring, policy_beside, require_files
 
 PolicyOption = Annotated[Path, typer.Option("--policy", "-p", help="The policy file.", metavar="FILE")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
@@ -81,6 +81,14 @@ def _line_of(file: Path) -> SecretText:
 
 def load_policy(path: Path) -> Policy:
     return policy_beside(path)
+
+
+def open_keys(path: Path) -> Keyring:
+    """The keyring of a policy, without its tables."""
+    policy = policy_beside(path)
+    require_files(policy)
+    keyring, _ = open_keyring(policy, provider_settings(policy.vault.kek))
+    return keyring
 
 
 def open_project(path: Path) -> Project:

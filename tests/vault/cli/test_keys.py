@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kms.providers.local import create_key_file
 from tests.vault.cli.conftest import Run
 
 
@@ -39,3 +40,34 @@ def test_brackets_in_what_the_database_says_are_shown_as_they_are(loaded: Run, t
     with closing(sqlite3.connect(tmp_path / "keys.db")) as keys, keys:
         keys.execute("UPDATE noisevault_key SET kek = ? WHERE purpose = 'index'", (kek,))
     assert kek in loaded("keys", "list").out
+
+
+def test_keys_check_passes_when_every_live_key_unwraps(loaded: Run) -> None:
+    loaded("rotate")
+    checked = loaded("keys", "check")
+    assert (checked.status, checked.out) == (0, "all 4 keys of keyring main unwrap\n")
+
+
+def test_keys_check_names_what_does_not_unwrap_why_and_what_to_do(loaded: Run, tmp_path: Path) -> None:
+    index = json.loads(loaded("keys", "list", "--json").out)[1]["key_id"]
+    with closing(sqlite3.connect(tmp_path / "keys.db")) as keys, keys:
+        keys.execute("UPDATE noisevault_key SET wrapped = zeroblob(60) WHERE purpose = 'index'")
+    for words in (("keys", "check"), ("check",)):
+        checked = loaded(*words)
+        assert checked.status == 1
+        assert f"wrong: key {index} (index 1) does not unwrap: a wrapped key does not authenticate" in checked.out
+        assert "from a backup" in checked.out
+
+
+def test_a_key_file_has_nothing_to_be_rewrapped_by(loaded: Run) -> None:
+    done = loaded("keys", "rewrap")
+    assert (done.status, done.out) == (0, "0 of 3 keys rewrapped\n")
+
+
+def test_a_rewrap_under_another_key_file_is_refused_in_one_line(loaded: Run, tmp_path: Path) -> None:
+    (tmp_path / "kek").unlink()
+    create_key_file(tmp_path / "kek")
+    refused = loaded("keys", "rewrap")
+    assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert "3 of 3 keys are not rewrapped" in refused.err
+    assert "give the right key file" in refused.err

@@ -1,0 +1,30 @@
+"""Key faults: which stored keys do not unwrap, why, and what to do, a line each."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import typer
+from rich.console import Console
+
+from kms import CannotUnwrapError, Keyring
+
+__all__ = ["key_faults", "say_faults"]
+
+BRING_BACK: Final = "; bring back the key-encryption key that wrapped it, or the key's row from a backup"
+
+
+def key_faults(keyring: Keyring) -> Iterator[str]:
+    """A line for each live key that does not unwrap. Raises: KmsError when the service does not answer at all."""
+    for record, error in keyring.check():
+        advice = BRING_BACK if isinstance(error, CannotUnwrapError) else ""  # the others say it themselves
+        yield f"key {record.key_id.hex()} ({record.purpose} {record.sequence}) does not unwrap: {error}{advice}"
+
+
+def say_faults(console: Console, faults: Iterable[str]) -> None:
+    """Print each as it is found. Raises: typer.Exit with 1 if there was one."""
+    wrong = 0
+    for fault in faults:
+        wrong += 1
+        console.print(f"wrong: {fault}", highlight=False, soft_wrap=True, markup=False)
+    if wrong:
+        raise typer.Exit(1)
