@@ -48,6 +48,11 @@ def _in_this_process(provider: KeyProvider, records: Sequence[KeyRecord]) -> Ask
 
 
 def _not_all(failures: dict[bytes, KmsError], live: int) -> KmsError:
+    """The first error, with the ids of all the keys that each reason keeps back."""
     first, *_ = failures.values()
-    said = "; ".join(f"key {key_id.hex()}: {error}" for key_id, error in failures.items())
-    return type(first)(f"{len(failures)} of {live} keys are not rewrapped, the others are. {said}")
+    by_reason: dict[str, list[str]] = {}
+    for key_id, error in failures.items():
+        by_reason.setdefault(str(error), []).append(key_id.hex())
+    said = "; ".join(f"key {', '.join(ids)}: {reason}" for reason, ids in by_reason.items())
+    others = ", the others are" if len(failures) < live else ""
+    return type(first)(f"{len(failures)} of {live} keys are not rewrapped{others}: {said}")

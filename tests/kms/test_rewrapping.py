@@ -1,10 +1,15 @@
 """Rewrapping: no key is lost, whoever dies, races or is refused in the middle of it."""
 
+import multiprocessing
+import os
+import signal
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
-from kms.errors import CannotUnwrapError, MisconfiguredError, UnavailableError
+import kms.key_store
+from kms.errors import CannotUnwrapError, KeyVersionRetiredError, MisconfiguredError, UnavailableError
 from kms.key_record import KeyRecord, Purpose
 from kms.key_store import KeyStore, _replaced
 from kms.keyring import Keyring
@@ -65,26 +70,34 @@ def test_nothing_else_of_a_row_changes(any_store: KeyStore, rewrapping: Rewrappi
     assert [rest(r) for r in any_store.load("main").records] == [rest(r) for r in before]
 
 
-def test_who_dies_before_the_end_changed_nothing(
-    any_store: KeyStore, rewrapping: RewrappingProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Half of the rows are written when it ends; called again, all are."""
+def rewrap_and_die(url: str) -> None:
+    """Killed when two of four rows are written."""
     written: list[object] = []
 
-    def killed(*arguments: object) -> bool:
+    def killed(*arguments: Any) -> bool:
         if len(written) == 2:
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIGKILL)
         written.append(arguments)
-        return _replaced(*arguments)  # type: ignore[arg-type]
+        return _replaced(*arguments)
 
-    before = any_store.load("main")
-    monkeypatch.setattr("kms.key_store._replaced", killed)
-    with pytest.raises(KeyboardInterrupt):
-        rewrap(any_store, rewrapping, before)
-    monkeypatch.undo()
+    kms.key_store._replaced = killed
+    store, provider = KeyStore.from_url(url), RewrappingProvider()
+    provider.version = 2
+    rewrap(store, provider, store.load("main"))
+
+
+def test_who_is_killed_half_way_changed_nothing_and_it_is_done_by_calling_again(
+    any_store: KeyStore, rewrapping: RewrappingProvider, database_url: str
+) -> None:
+    before, keys = any_store.load("main"), secrets(any_store, rewrapping)
+    process = multiprocessing.get_context("spawn").Process(target=rewrap_and_die, args=(database_url,))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
     assert any_store.load("main") == before
     assert len(rewrap(any_store, rewrapping, any_store.load("main"))) == 4
     assert versions(any_store) == ["2"] * 4
+    assert secrets(any_store, rewrapping) == keys
 
 
 def test_a_row_that_another_process_rewrapped_meanwhile_stays(
@@ -117,6 +130,10 @@ def test_keys_that_cannot_be_rewrapped_keep_no_other_from_it(
     with pytest.raises(CannotUnwrapError, match=f"1 of 4 keys are not.*{bad.key_id.hex()}: changed: restore it"):
         rewrap(any_store, rewrapping, state)
     assert any_store.load("main").find(bad.key_id) == bad
+    rewrapping.oldest = 3
+    with pytest.raises(KeyVersionRetiredError, match=r"4 of 4 keys are not rewrapped: key (\w{8}(, )?){4}: too old$"):
+        rewrap(any_store, rewrapping, any_store.load("main"))
+    rewrapping.oldest = 1
     assert sorted(versions(any_store)) == ["1", "2", "2", "2"]
 
 

@@ -363,3 +363,18 @@ def test_injected_refusal_ends_the_key_after_the_soft_lease(
             keyring.opening(DATA, key.key_id)
     with failing(provider, "KMSInternalException"), pytest.raises(UnavailableError):
         keyring.opening(DATA, key.key_id)  # it is gone, an outage does not bring it back
+
+
+def test_a_keyring_follows_an_alias_to_another_key(aws: Aws, store: KeyStore) -> None:
+    old, new = aws.create_key(), aws.create_key()
+    alias = f"alias/app-{old[-12:]}"
+    aws.admin.create_alias(AliasName=alias, TargetKeyId=old)
+    keyring = Keyring.create(store, aws.provider(f"awskms://{alias}?region={REGION}"), "main")
+    key = keyring.sealing(DATA).key
+    aws.admin.update_alias(AliasName=alias, TargetKeyId=new)
+    assert len(keyring.rewrap()) == 3
+    assert {r.wrapped.kek for r in keyring.records() if r.wrapped is not None} == {f"awskms://{new}"}
+    fresh = Keyring.open(store, aws.provider(new), "main")
+    assert fresh.check() == []
+    assert fresh.sealing(DATA).key == key
+    aws.admin.delete_alias(AliasName=alias)

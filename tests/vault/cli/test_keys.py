@@ -71,3 +71,13 @@ def test_a_rewrap_under_another_key_file_is_refused_in_one_line(loaded: Run, tmp
     assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
     assert "3 of 3 keys are not rewrapped" in refused.err
     assert "give the right key file" in refused.err
+
+
+@pytest.mark.parametrize("command", ["check", "rewrap"])
+def test_keys_are_looked_after_while_the_database_of_the_data_is_out_of_order(
+    loaded: Run, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "application.db").write_bytes(b"no database")
+    assert loaded("check").status == 1
+    done = loaded("keys", command)
+    assert (done.status, done.err) == (0, "")
