@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kms.logins.login import Login
 from kms.secret import SecretText
 
 __all__ = ["ProviderSettings"]
@@ -11,7 +12,8 @@ __all__ = ["ProviderSettings"]
 class ProviderSettings:
     """What a URI does not say. Nothing is read from the environment, but AWS credentials by their default chain.
 
-    token: for hcvault. ca_file: PEM file of the authority that signed the server's certificate.
+    token or login: for hcvault, one of them; kms.logins has the logins.
+    ca_file: PEM file of the authority that signed the server's certificate.
     allow_plain_http_to_loopback: speak http, to this machine only. timeout: seconds for each request.
     passphrase: of a local key file. pin: of a PKCS#11 token, where the URI has no pin-source.
     aws_endpoint: https://HOST of AWS KMS, where it is not the region's own (a VPC endpoint, FIPS).
@@ -25,10 +27,13 @@ class ProviderSettings:
     passphrase: SecretText | None = None
     pin: SecretText | None = None
     aws_endpoint: str | None = None
+    login: Login | None = None
 
     def __post_init__(self) -> None:
         if self.token is not None and not isinstance(self.token, SecretText):
             raise TypeError("the token is a SecretText, so that it cannot be printed: SecretText(token)")
+        if self.token is not None and self.login is not None:
+            raise ValueError("give a token or a login, not both: which one is used would be a guess")
         if not all(secret is None or isinstance(secret, SecretText) for secret in (self.passphrase, self.pin)):
             raise TypeError("passphrase and PIN are SecretText, so that they cannot be printed: SecretText(text)")
         if not 0 < self.timeout <= 60:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import hvac
+import requests
 
 from kms.errors import (
     AccessDeniedError,
@@ -14,17 +15,19 @@ from kms.errors import (
     KeyDisabledError,
     KeyNotFoundError,
     KmsError,
-    LoginExpiredError,
     MisconfiguredError,
     UnavailableError,
 )
 from kms.fork import forget_in_child
+from kms.logins.login import VaultClient
+from kms.logins.session import LoginSession
+from kms.logins.token import Token
 from kms.provider import Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress
-from kms.providers.hcvault_client import connect
+from kms.providers.hcvault_client import connect, open_session
 from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text, oldest_of, version_of
-from kms.secret import SecretKey
+from kms.secret import SecretKey, SecretText
 
 __all__ = ["TransitProvider"]
 
@@ -50,14 +53,16 @@ class TransitProvider:
     """
 
     def __init__(self, address: TransitAddress, settings: ProviderSettings) -> None:
-        if settings.token is None:
+        login = settings.login if settings.token is None else Token(settings.token)
+        if login is None:
             raise MisconfiguredError(
-                f"{address.kek} needs a token in the settings; noisevault takes it from VAULT_TOKEN or BAO_TOKEN"
+                f"{address.kek} needs a token or a login in the settings; noisevault takes the token from VAULT_TOKEN"
+                " or BAO_TOKEN"
             )
         self.kek = address.kek
         self._address = address
         self._settings = settings
-        self._token = settings.token
+        self._logins = LoginSession(login, self._client_with, self._explain, address.kek)
         self.forget_after_fork()
         forget_in_child(self)
 
@@ -71,7 +76,7 @@ class TransitProvider:
 
     def forget_after_fork(self) -> None:
         """A TLS connection is not shared by two processes."""
-        self._client: hvac.Client | None = None
+        self._session: requests.Session | None = None
         self._lock = threading.Lock()
 
     def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
@@ -160,7 +165,7 @@ class TransitProvider:
 
     def _require_derived(self) -> None:
         """Transit silently ignores the context of a key that is not derived; encrypt may create a missing key."""
-        data = self._request("GET", f"{self._address.mount}/keys/{self._address.key}", None)
+        data = self._request(f"{self._address.mount}/keys/{self._address.key}", None)
         if isinstance(data, Exception):
             raise data
         if data.get("soft_deleted"):
@@ -169,20 +174,23 @@ class TransitProvider:
             raise MisconfiguredError(f"{self.kek} ignores the context of what it wraps: use a key with derived=true")
 
     def _write(self, operation: str, body: dict[str, Any], oldest: bytes = b"") -> dict[str, Any] | KmsError:
-        return self._request("POST", f"{self._address.mount}/{operation}/{self._address.key}", body, oldest)
+        return self._request(f"{self._address.mount}/{operation}/{self._address.key}", body, oldest)
 
-    def _request(
-        self, method: str, path: str, body: dict[str, Any] | None, oldest: bytes = b""
-    ) -> dict[str, Any] | KmsError:
+    def _request(self, path: str, body: dict[str, Any] | None, oldest: bytes = b"") -> dict[str, Any] | KmsError:
         """The answer's data. Errors are returned, and raised by callers whose frames hold no body in the clear.
 
         oldest: of the ciphertexts in the body, the one of the oldest version.
         """
-        try:
-            client = self._connected()
-            answer = client.read(path) if method == "GET" else client.write_data(path, data=body)
-        except Exception as raised:  # noqa: BLE001  # whatever it is, its text may hold an answer's body
-            return self._failure(raised, oldest)
+        client = self._logins.client()
+        if isinstance(client, KmsError):
+            return client
+        answer = self._sent(client, path, body, oldest)
+        if isinstance(answer, AccessDeniedError):
+            other = self._logins.client_after_refusal(client)
+            if other is not None:
+                answer = other if isinstance(other, KmsError) else self._sent(other, path, body, oldest)
+        if isinstance(answer, KmsError):
+            return answer
         if answer is None:
             return KeyNotFoundError(f"{self.kek} does not exist: create it with derived=true")
         data = answer.get("data") if isinstance(answer, dict) else None
@@ -191,29 +199,22 @@ class TransitProvider:
     def _no_proper_answer(self) -> KmsError:
         return UnavailableError(f"the server of {self.kek} gave no proper answer")
 
-    def _failure(self, raised: Exception, oldest: bytes) -> KmsError:
+    def _sent(self, client: VaultClient, path: str, body: dict[str, Any] | None, oldest: bytes) -> Any:
+        try:
+            return client.read(path) if body is None else client.write_data(path, data=body)
+        except Exception as raised:  # noqa: BLE001  # whatever it is, its text may hold an answer's body
+            return self._explain(raised, oldest)
+
+    def _explain(self, raised: Exception, oldest: bytes = b"") -> KmsError:
         if isinstance(raised, hvac.exceptions.VaultError) and TOO_COMPLEX in str(raised):
             return _TooComplexError(f"the server of {self.kek} takes fewer JSON strings than one request needs")
-        error = error_for_exception(raised, self.kek, wrapped_by=oldest)
-        if isinstance(error, AccessDeniedError) and not self._is_logged_in():
-            return LoginExpiredError(f"the token for {self.kek} is wrong, expired or revoked: log in again")
-        return error
+        return error_for_exception(raised, self.kek, wrapped_by=oldest)
 
-    def _is_logged_in(self) -> bool:
-        """Both answers are "permission denied"; only the token's own look-up tells them apart."""
-        try:
-            self._connected().auth.token.lookup_self()
-        except hvac.exceptions.Forbidden:
-            return False
-        except Exception:  # noqa: BLE001  # no news: the first answer stands
-            return True
-        return True
-
-    def _connected(self) -> hvac.Client:
+    def _client_with(self, token: SecretText) -> hvac.Client:
         with self._lock:
-            if self._client is None:
-                self._client = connect(self._address, self._settings, self._token)
-            return self._client
+            if self._session is None:
+                self._session = open_session(self._address, self._settings)
+            return connect(self._address, self._settings, token, self._session)
 
     def __repr__(self) -> str:
         return f"TransitProvider({self.kek})"

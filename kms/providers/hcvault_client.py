@@ -10,14 +10,14 @@ from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress
 from kms.secret import SecretText
 
-__all__ = ["connect"]
+__all__ = ["connect", "open_session"]
 
 # Ours: threads of one process that may ask at the same time before a connection is made and thrown away.
 CONNECTIONS: Final = 16
 
 
-def connect(address: TransitAddress, settings: ProviderSettings, token: SecretText) -> hvac.Client:
-    """A client that sends this token to this server only: no token, proxy, certificate or netrc is looked for.
+def open_session(address: TransitAddress, settings: ProviderSettings) -> requests.Session:
+    """The connections to this server, over which clients with one token after another are made.
 
     Not to be used by a forked child. No request is sent yet.
     """
@@ -25,6 +25,13 @@ def connect(address: TransitAddress, settings: ProviderSettings, token: SecretTe
     session.trust_env = False
     session.verify = settings.ca_file or True
     session.mount(address.url, HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=0))
+    return session
+
+
+def connect(
+    address: TransitAddress, settings: ProviderSettings, token: SecretText, session: requests.Session
+) -> hvac.Client:
+    """A client that sends this token to this server only: no token, proxy, certificate or netrc is looked for."""
     return hvac.Client(
         url=address.url,
         token=token.reveal(),

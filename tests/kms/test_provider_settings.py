@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kms.logins.token import Token
 from kms.provider_settings import ProviderSettings
 from kms.secret import SecretText
 
@@ -28,3 +29,8 @@ def test_a_passphrase_or_pin_in_plain_text_is_refused(name: str) -> None:
 def test_a_request_without_an_end_is_refused(timeout: float) -> None:
     with pytest.raises(ValueError, match="timeout"):
         ProviderSettings(timeout=timeout)
+
+
+def test_a_token_and_a_login_together_are_refused() -> None:
+    with pytest.raises(ValueError, match="not both"):
+        ProviderSettings(token=SecretText("s.hunter2"), login=Token(SecretText("s.hunter2")))

@@ -275,17 +275,20 @@ def test_a_policy_that_is_taken_away_ends_the_key_after_the_soft_lease(
 def test_a_forked_child_has_a_connection_of_its_own(transit: Transit) -> None:
     provider = transit.provider()
     wrapped = provider.wrap(KEY, b"p")
-    client = provider._client
-    assert client is not None
+    session, login = provider._session, provider._logins._held
+    assert session is not None
+    assert login is not None
     pid = os.fork()
     if pid == 0:
         good = False
         try:
-            good = provider._client is None and provider.unwrap([(wrapped, b"p")]) == [KEY]
+            forgot = provider._session is None and provider._logins._held is None
+            good = forgot and provider.unwrap([(wrapped, b"p")]) == [KEY]
         finally:
             os._exit(0 if good else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert provider._client is client
+    assert provider._session is session
+    assert provider._logins._held is login
 
 
 def rotate(transit: Transit, **config: int) -> None:

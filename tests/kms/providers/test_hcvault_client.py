@@ -8,7 +8,7 @@ import pytest
 
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress
-from kms.providers.hcvault_client import connect
+from kms.providers.hcvault_client import connect, open_session
 from kms.secret import SecretText
 
 ADDRESS = TransitAddress.parse("hcvault://vault.example.org/transit/keys/k")
@@ -24,6 +24,10 @@ def ambient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("VAULT_CAPATH", "VAULT_CACERT", "VAULT_CLIENT_CERT", "VAULT_CLIENT_KEY"):
         monkeypatch.setattr(f"hvac.v1.{name}", "ambient")
+
+
+def client_of(settings: ProviderSettings, token: str) -> hvac.Client:
+    return connect(ADDRESS, settings, SecretText(token), open_session(ADDRESS, settings))
 
 
 def request_of(client: hvac.Client, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, dict[str, Any]]:
@@ -45,7 +49,7 @@ def request_of(client: hvac.Client, monkeypatch: pytest.MonkeyPatch) -> tuple[An
 @pytest.mark.usefixtures("ambient")
 @pytest.mark.parametrize("token", ["s.ours", ""])
 def test_nothing_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
-    client = connect(ADDRESS, ProviderSettings(timeout=3), SecretText(token))
+    client = client_of(ProviderSettings(timeout=3), token)
     request, options = request_of(client, monkeypatch)
     assert request.url == "https://vault.example.org:8200/v1/transit/keys/k"
     assert request.headers.get("X-Vault-Token", "") == token
@@ -58,6 +62,6 @@ def test_nothing_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch, tok
 
 def test_the_settings_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = ProviderSettings(namespace="tenants/one", ca_file="/etc/ca.pem")
-    request, options = request_of(connect(ADDRESS, settings, SecretText("t")), monkeypatch)
+    request, options = request_of(client_of(settings, "t"), monkeypatch)
     assert request.headers["X-Vault-Namespace"] == "tenants/one"
     assert options["verify"] == "/etc/ca.pem"

@@ -33,7 +33,7 @@ class Transit:
         return f"{self.server.url.replace('http', 'hcvault', 1)}/{self.mount}/keys/{key}"
 
     def provider(self, key: str = "kek", token: str | None = None, **settings: Any) -> TransitProvider:
-        secret = SecretText(self.server.root_token if token is None else token)
+        secret = None if "login" in settings else SecretText(self.server.root_token if token is None else token)
         given = {"token": secret, "allow_plain_http_to_loopback": True, "timeout": 10.0} | settings
         return TransitProvider.from_uri(self.uri(key), ProviderSettings(**given))
 

@@ -1,0 +1,179 @@
+"""The AppRole login against a running OpenBao."""
+
+import os
+import time
+from typing import Any
+
+import hvac
+import pytest
+
+from kms.errors import AccessDeniedError, MisconfiguredError, UnavailableError
+from kms.key_record import Purpose
+from kms.key_store import KeyStore
+from kms.keyring import Keyring
+from kms.logins.app_role import AppRole
+from kms.provider_settings import ProviderSettings
+from kms.providers.hcvault import TransitProvider
+from kms.secret import SecretKey, SecretText
+from tests.kms.logins.vault_logins import AppRoleOnServer
+from tests.kms.providers.transit import Transit, frames_of
+
+pytestmark = pytest.mark.openbao
+KEY = SecretKey(bytes(range(32)))
+# A token dies up to one second late, so the work lasts three lives of two seconds.
+WORK_SECONDS = 6
+
+
+def login_of(role: AppRoleOnServer) -> AppRole:
+    return AppRole(role.role_id, SecretText(role.secret_id()), role.mount)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"token_ttl": "2s"},
+        {"token_ttl": "2s", "token_max_ttl": "3s"},
+        {"token_ttl": "2s", "token_max_ttl": "2s", "token_type": "batch"},
+    ],
+    ids=["renewed", "until its greatest age", "batch"],
+)
+def test_k13_01_work_outlasts_the_token(transit: Transit, settings: dict[str, Any]) -> None:
+    provider = transit.provider(login=login_of(AppRoleOnServer.create(transit, **settings)))
+    wrapped = provider.wrap(KEY, b"p")
+    end, done = time.monotonic() + WORK_SECONDS, 0
+    while time.monotonic() < end:
+        assert provider.unwrap([(wrapped, b"p")]) == [KEY]
+        done += 1
+        time.sleep(0.05)
+    assert done > 20
+
+
+def test_k13_01_a_pause_longer_than_the_tokens_life_is_not_noticed(transit: Transit) -> None:
+    provider = transit.provider(login=login_of(AppRoleOnServer.create(transit, token_ttl="2s")))
+    wrapped = provider.wrap(KEY, b"p")
+    time.sleep(4)
+    assert provider.unwrap([(wrapped, b"p")]) == [KEY]
+
+
+def test_k13_01_keys_rotate_after_the_tokens_life(transit: Transit, store: KeyStore) -> None:
+    provider = transit.provider(login=login_of(AppRoleOnServer.create(transit, token_ttl="1s")))
+    keyring = Keyring.create(store, provider, "main")
+    time.sleep(2.5)
+    keyring.rotate(Purpose.DATA)
+    assert len(Keyring.open(store, transit.provider(), "main").warm()) == 4
+
+
+def test_a_token_with_few_uses_is_replaced(transit: Transit) -> None:
+    provider = transit.provider(login=login_of(AppRoleOnServer.create(transit, token_num_uses=3)))
+    wrapped = provider.wrap(KEY, b"p")
+    for _ in range(8):
+        assert provider.unwrap([(wrapped, b"p")]) == [KEY]
+
+
+def test_a_revoked_token_is_replaced(transit: Transit) -> None:
+    role = AppRoleOnServer.create(transit)
+    provider = transit.provider(login=login_of(role))
+    wrapped = provider.wrap(KEY, b"p")
+    held = provider._logins._held
+    assert held is not None
+    transit.root.auth.token.revoke(held.grant.token.reveal())
+    assert provider.unwrap([(wrapped, b"p")]) == [KEY]
+
+
+def test_a_role_whose_policy_denies_is_denied_without_another_login(transit: Transit) -> None:
+    role = AppRoleOnServer.create(transit)
+    transit.root.write_data(f"auth/{role.mount}/role/{role.name}", data={"token_policies": ["default"]})
+    provider = transit.provider(login=login_of(role))
+    with pytest.raises(AccessDeniedError, match="policy"):
+        provider.wrap(KEY, b"p")
+    assert provider._logins._attempts == 1
+
+
+@pytest.mark.parametrize("wrong", ["role", "secret", "both"])
+def test_a_wrong_role_or_secret_id_is_denied_with_what_to_check(transit: Transit, wrong: str) -> None:
+    role = AppRoleOnServer.create(transit)
+    role_id = role.role_id if wrong == "secret" else "no-such-role"
+    secret_id = role.secret_id() if wrong == "role" else "hunter2"
+    provider = transit.provider(login=AppRole(role_id, SecretText(secret_id), role.mount))
+    with pytest.raises(AccessDeniedError, match="check role id and secret id of auth/approle-") as raised:
+        provider.wrap(KEY, b"p")
+    shown = frames_of(raised.value)
+    assert "hunter2" not in shown
+    assert secret_id not in shown
+    assert raised.value.__cause__ is raised.value.__context__ is None
+
+
+def test_a_secret_id_that_is_used_up_is_denied_when_the_token_ends(transit: Transit) -> None:
+    role = AppRoleOnServer.create(transit, secret_id_num_uses=1, token_ttl="1s", token_max_ttl="1s")
+    provider = transit.provider(login=login_of(role))
+    provider.wrap(KEY, b"p")
+    time.sleep(2.5)
+    with pytest.raises(AccessDeniedError, match="number of uses"):
+        provider.wrap(KEY, b"p")
+
+
+def test_a_mount_that_is_not_there_is_misconfigured(transit: Transit) -> None:
+    provider = transit.provider(login=AppRole("r", SecretText("s"), "nothing-here"))
+    with pytest.raises((MisconfiguredError, AccessDeniedError), match="auth/nothing-here"):
+        provider.wrap(KEY, b"p")
+
+
+def test_a_server_that_is_down_is_unavailable() -> None:
+    settings = ProviderSettings(login=AppRole("r", SecretText("hunter2")), allow_plain_http_to_loopback=True, timeout=2)
+    with pytest.raises(UnavailableError) as raised:
+        TransitProvider.from_uri("hcvault://127.0.0.1:1/transit/keys/kek", settings).wrap(KEY, b"p")
+    assert "hunter2" not in frames_of(raised.value)
+
+
+def test_the_login_is_sent_to_the_namespace(transit: Transit) -> None:
+    """A role of a namespace is not known outside of it."""
+    name = f"tenant-{os.urandom(4).hex()}"
+    transit.root.sys.create_namespace(name)
+    root = hvac.Client(url=transit.server.url, token="root", namespace=name, timeout=10, cert="")
+    root.sys.enable_auth_method("approle")
+    root.sys.enable_secrets_engine("transit")
+    root.write_data("transit/keys/kek", data={"derived": True})
+    root.sys.create_or_update_policy("app", 'path "transit/*" { capabilities = ["read", "update"] }')
+    root.write_data("auth/approle/role/app", data={"token_policies": ["app"], "token_ttl": "2s"})
+    role_id = root.read("auth/approle/role/app/role-id")["data"]["role_id"]
+    secret_id = root.write_data("auth/approle/role/app/secret-id", data={})["data"]["secret_id"]
+    login = AppRole(role_id, SecretText(secret_id))
+    uri = f"{transit.server.url.replace('http', 'hcvault', 1)}/transit/keys/kek"
+    inside = ProviderSettings(login=login, namespace=name, allow_plain_http_to_loopback=True)
+    provider = TransitProvider.from_uri(uri, inside)
+    wrapped = provider.wrap(KEY, b"p")
+    time.sleep(1.5)
+    assert provider.unwrap([(wrapped, b"p")]) == [KEY]
+    outside = ProviderSettings(login=login, allow_plain_http_to_loopback=True)
+    with pytest.raises((AccessDeniedError, MisconfiguredError), match="namespace"):
+        TransitProvider.from_uri(uri, outside).wrap(KEY, b"p")
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_logs_in_itself(transit: Transit) -> None:
+    provider = transit.provider(login=login_of(AppRoleOnServer.create(transit)))
+    wrapped = provider.wrap(KEY, b"p")
+    held = provider._logins._held
+    assert held is not None
+    pid = os.fork()
+    if pid == 0:
+        good = False
+        try:
+            good = provider.unwrap([(wrapped, b"p")]) == [KEY]
+            own = provider._logins._held
+            good = good and own is not None and own.grant.token != held.grant.token
+        finally:
+            os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert provider._logins._held is held
+    assert provider.unwrap([(wrapped, b"p")]) == [KEY]
+
+
+def test_a_secret_id_in_plain_text_is_refused() -> None:
+    plain: Any = "hunter2"
+    with pytest.raises(TypeError, match="SecretText") as raised:
+        AppRole("r", plain)
+    assert "hunter2" not in str(raised.value)
+    assert "hunter2" not in repr(AppRole("r", SecretText("hunter2")))
+    with pytest.raises(ValueError, match="read auth/approle/role/NAME/role-id"):
+        AppRole("")
