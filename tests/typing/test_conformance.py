@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dp.ledger.keys import AuditMacs, Mac, Sealer
     from dp.noise.random_source import OperatingSystemRandom, RandomSource
     from dp.questions.question import Question
+    from kms.logins import AppRole, Jwt, Kubernetes, Login, Token, TokenFile
     from kms.provider import KeyProvider, NamesNewest, Rewraps
     from kms.providers.awskms import AwsKmsProvider
     from kms.providers.hcvault import TransitProvider
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
     def aws(provider: AwsKmsProvider) -> KeyProvider:
         return provider
+
+    def logins(login: Token | TokenFile | AppRole | Jwt | Kubernetes) -> Login:
+        return login
 
     def rewraps(provider: AwsKmsProvider | TransitProvider) -> Rewraps:
         return provider
