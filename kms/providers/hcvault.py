@@ -56,8 +56,8 @@ class TransitProvider:
         login = settings.login if settings.token is None else Token(settings.token)
         if login is None:
             raise MisconfiguredError(
-                f"{address.kek} needs a token or a login in the settings; noisevault takes the token from VAULT_TOKEN"
-                " or BAO_TOKEN"
+                f"{address.kek} needs a token or a login in the settings; noisevault takes them from VAULT_TOKEN,"
+                " BAO_TOKEN or NOISEVAULT_VAULT_LOGIN"
             )
         self.kek = address.kek
         self._address = address

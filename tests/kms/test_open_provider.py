@@ -48,7 +48,7 @@ def test_a_token_is_needed_and_is_not_looked_for(monkeypatch: pytest.MonkeyPatch
     (tmp_path / ".vault-token").write_text("ambient")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("VAULT_TOKEN", "ambient")
-    with pytest.raises(MisconfiguredError, match="needs a token in the settings"):
+    with pytest.raises(MisconfiguredError, match="needs a token or a login in the settings"):
         open_provider("hcvault://vault.example.org/transit/keys/main")
 
 

@@ -10,6 +10,7 @@ import typer
 from kms import KeyFileError, Keyring, ProviderSettings, SecretText
 from kms.private_file import read_private_file
 from kms.providers.local import is_passphrase_protected
+from vault.cli.vault_login import vault_login
 from vault.errors import PolicyError
 from vault.policy import Policy
 from vault.project import Project, open_keyring, policy_beside, require_files
@@ -31,6 +32,7 @@ def provider_settings(kek: str = "") -> ProviderSettings:
     token = os.environ.get("VAULT_TOKEN") or os.environ.get("BAO_TOKEN")
     return ProviderSettings(
         token=SecretText(token) if token else None,
+        login=vault_login() if kek.strip().lower().startswith("hcvault:") else None,
         namespace=os.environ.get("VAULT_NAMESPACE") or os.environ.get("BAO_NAMESPACE"),
         ca_file=os.environ.get("VAULT_CACERT") or os.environ.get("BAO_CACERT"),
         allow_plain_http_to_loopback=os.environ.get("NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK") == "1",
