@@ -33,7 +33,7 @@ class AppRole:
     def advice(self) -> str:
         return (
             f"check role id and secret id of auth/{self.mount}, the secret id's life and number of uses, the addresses"
-            " they are bound to, and the namespace"
+            " they are bound to, the mount and the namespace"
         )
 
     def log_in(self, connect: Connect) -> Grant:

@@ -36,7 +36,7 @@ class Kubernetes:
     def advice(self) -> str:
         return (
             f"check that role {self.role!r} of auth/{self.mount} is bound to the service account and namespace of"
-            " this pod, and that the server may review tokens"
+            " this pod, that the server may review tokens, the mount and the namespace of the server"
         )
 
     def log_in(self, connect: Connect) -> Grant:

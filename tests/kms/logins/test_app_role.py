@@ -2,6 +2,7 @@
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import hvac
@@ -12,6 +13,7 @@ from kms.key_record import Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from kms.logins.app_role import AppRole
+from kms.logins.wrapped_secret_id import WrappedSecretId
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import TransitProvider
 from kms.secret import SecretKey, SecretText
@@ -112,9 +114,15 @@ def test_a_secret_id_that_is_used_up_is_denied_when_the_token_ends(transit: Tran
         provider.wrap(KEY, b"p")
 
 
-def test_a_mount_that_is_not_there_is_misconfigured(transit: Transit) -> None:
+def test_a_mount_that_is_not_there_is_denied_since_the_server_does_not_tell(transit: Transit) -> None:
     provider = transit.provider(login=AppRole("r", SecretText("s"), "nothing-here"))
-    with pytest.raises((MisconfiguredError, AccessDeniedError), match="auth/nothing-here"):
+    with pytest.raises(AccessDeniedError, match=r"auth/nothing-here.*the mount"):
+        provider.wrap(KEY, b"p")
+
+
+def test_a_namespace_that_is_not_there_is_misconfigured(transit: Transit) -> None:
+    provider = transit.provider(login=AppRole("r", SecretText("s")), namespace="nowhere")
+    with pytest.raises(MisconfiguredError, match="namespace"):
         provider.wrap(KEY, b"p")
 
 
@@ -136,8 +144,8 @@ def test_the_login_is_sent_to_the_namespace(transit: Transit) -> None:
     root.sys.create_or_update_policy("app", 'path "transit/*" { capabilities = ["read", "update"] }')
     root.write_data("auth/approle/role/app", data={"token_policies": ["app"], "token_ttl": "2s"})
     role_id = root.read("auth/approle/role/app/role-id")["data"]["role_id"]
-    secret_id = root.write_data("auth/approle/role/app/secret-id", data={})["data"]["secret_id"]
-    login = AppRole(role_id, SecretText(secret_id))
+    wrapping = root.write_data("auth/approle/role/app/secret-id", data={}, wrap_ttl="60s")["wrap_info"]["token"]
+    login = AppRole(role_id, WrappedSecretId(SecretText(wrapping)))
     uri = f"{transit.server.url.replace('http', 'hcvault', 1)}/transit/keys/kek"
     inside = ProviderSettings(login=login, namespace=name, allow_plain_http_to_loopback=True)
     provider = TransitProvider.from_uri(uri, inside)
@@ -145,8 +153,27 @@ def test_the_login_is_sent_to_the_namespace(transit: Transit) -> None:
     time.sleep(1.5)
     assert provider.unwrap([(wrapped, b"p")]) == [KEY]
     outside = ProviderSettings(login=login, allow_plain_http_to_loopback=True)
-    with pytest.raises((AccessDeniedError, MisconfiguredError), match="namespace"):
+    with pytest.raises(AccessDeniedError, match="and the namespace"):
         TransitProvider.from_uri(uri, outside).wrap(KEY, b"p")
+
+
+def test_threads_work_on_while_tokens_end(transit: Transit) -> None:
+    provider = transit.provider(
+        login=login_of(AppRoleOnServer.create(transit, token_ttl="1s", token_max_ttl="1s", token_type="batch"))
+    )
+    wrapped = provider.wrap(KEY, b"p")
+    end = time.monotonic() + 3
+
+    def work(_: int) -> int:
+        done = 0
+        while time.monotonic() < end:
+            assert provider.unwrap([(wrapped, b"p")]) == [KEY]
+            done += 1
+            time.sleep(0.02)
+        return done
+
+    with ThreadPoolExecutor(8) as pool:
+        assert min(pool.map(work, range(8))) > 5
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
