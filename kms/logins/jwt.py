@@ -29,8 +29,8 @@ class Jwt:
     @property
     def advice(self) -> str:
         return (
-            f"check that role {self.role!r} of auth/{self.mount} takes this JWT and whether it has expired, the mount and"
-            " the namespace"
+            f"check that role {self.role!r} of auth/{self.mount} takes this JWT and whether it has expired, the mount"
+            " and the namespace"
         )
 
     def log_in(self, connect: Connect) -> Grant:

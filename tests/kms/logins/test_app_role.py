@@ -1,8 +1,10 @@
 """The AppRole login against a running OpenBao."""
 
 import os
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import hvac
@@ -18,7 +20,8 @@ from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import TransitProvider
 from kms.secret import SecretKey, SecretText
 from tests.kms.logins.vault_logins import AppRoleOnServer
-from tests.kms.providers.transit import Transit, frames_of
+from tests.kms.providers.transit import Transit, frames_of, transit_on
+from tests.servers.openbao import bao_dev
 
 pytestmark = pytest.mark.openbao
 KEY = SecretKey(bytes(range(32)))
@@ -131,6 +134,27 @@ def test_a_server_that_is_down_is_unavailable() -> None:
     with pytest.raises(UnavailableError) as raised:
         TransitProvider.from_uri("hcvault://127.0.0.1:1/transit/keys/kek", settings).wrap(KEY, b"p")
     assert "hunter2" not in frames_of(raised.value)
+
+
+def test_a_sealed_server_is_an_outage_and_the_login_goes_on_after_it(tmp_path: Path) -> None:
+    with bao_dev(tmp_path) as server, transit_on(server, "transit") as transit:
+        transit.create()
+        login = login_of(AppRoleOnServer.create(transit, token_ttl="1s", token_max_ttl="1s"))
+        provider = transit.provider(login=login)
+        wrapped = provider.wrap(KEY, b"p")
+        transit.root.sys.seal()
+        time.sleep(1.5)
+        for sealed in (provider, transit.provider(login=login)):
+            with pytest.raises(UnavailableError, match="sealed or down"):
+                sealed.unwrap([(wrapped, b"p")])
+        unseal_key = re.search(r"Unseal Key: (\S+)", (tmp_path / "log").read_text())
+        assert unseal_key is not None
+        transit.root.sys.submit_unseal_key(unseal_key[1])
+        deadline = time.monotonic() + 15
+        while not isinstance(transit.root.sys.read_health_status(method="GET"), dict):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert provider.unwrap([(wrapped, b"p")]) == [KEY]
 
 
 def test_the_login_is_sent_to_the_namespace(transit: Transit) -> None:
