@@ -17,20 +17,15 @@ from vault.policy import TablePolicy
 Row = dict[str, Value | None]
 
 
-def read_rows(path: Path, table: TablePolicy, *, delimiter: str = ",") -> Iterator[Row]:
-    """The rows of a .csv or .csv.gz file in UTF-8, with every column of the table; those not in the file are None.
+def numbered_rows(path: Path, table: TablePolicy, *, delimiter: str = ",") -> Iterator[tuple[int, Row]]:
+    """The rows of a .csv or .csv.gz file in UTF-8, each with the physical line on which its record starts, from 1.
 
-    delimiter: one of , ; tab |. Memory is bounded by the longest record, at most 16 MiB.
+    A row has every column of the table; those not in the file are None. delimiter: one of , ; tab |. Memory is bounded
+    by the longest record, at most 16 MiB.
 
     Raises: FileError (an ImportRefusedError) and its kinds HeaderError, RaggedRowError and CellError, while rows are
     taken. They name the line and the column, and hold nothing of the file.
     """
-    for _, row in numbered_rows(path, table, delimiter=delimiter):
-        yield row
-
-
-def numbered_rows(path: Path, table: TablePolicy, *, delimiter: str = ",") -> Iterator[tuple[int, Row]]:
-    """As `read_rows`, each row with the physical line of the file on which its record starts, from 1."""
     source = records(lines(path), delimiter)
     header = next(source, None)
     if header is None:

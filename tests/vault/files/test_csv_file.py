@@ -1,5 +1,6 @@
 import gzip
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,17 @@ from hypothesis import strategies as st
 from tests.sizes import sized
 from tests.vault.files.written import given_away, table, written
 from vault.errors import ImportRefusedError
-from vault.files.csv_file import numbered_rows, read_rows
+from vault.files.csv_file import Row, numbered_rows
 from vault.files.errors import CellError, FileError, HeaderError, RaggedRowError
+from vault.policy import TablePolicy
 
 PEOPLE = table("id", id="int", name="str", income="float", photo="bytes")
 HEADER = "id,name,income,photo\n"
+
+
+def read_rows(path: Path, into: TablePolicy, *, delimiter: str = ",") -> Iterator[Row]:
+    """The rows without their lines."""
+    return (row for _, row in numbered_rows(path, into, delimiter=delimiter))
 
 
 def test_k15_01_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path) -> None:
