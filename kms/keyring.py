@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import Final, NoReturn, SupportsIndex
 
 from kms.data_key import DataKey, LeasedKey
-from kms.each_alone import all_or_each_alone
 from kms.errors import (
     CannotUnwrapError,
     KeyDestroyedError,
@@ -14,7 +13,6 @@ from kms.errors import (
     KeyNotFoundError,
     KeyringError,
     KeyVersionRetiredError,
-    KmsError,
     UnavailableError,
     UnknownKeyIdError,
 )
@@ -23,9 +21,9 @@ from kms.key_changes import KeyChanges, active_key
 from kms.key_record import KeyRecord, KeyringState, Purpose
 from kms.key_store import KeyStore
 from kms.lease import Clock, LeaseSettings, boottime_clock
+from kms.lifecycle import KeyLifecycle
 from kms.new_key import RandomBytes
 from kms.provider import KeyProvider
-from kms.rewrapping import rewrap
 from kms.seal_counter import SealCounter
 from kms.state_lease import StateLease
 from kms.unknown_ids import UnknownIds
@@ -40,7 +38,10 @@ MAY_BE_REWRAPPED: Final = (CannotUnwrapError, KeyDisabledError, KeyNotFoundError
 
 
 class Keyring:
-    """Opened by Keyring.open() in each process; shared by its threads; a forked child opens its keys anew."""
+    """Opened by Keyring.open() in each process; shared by its threads; a forked child opens its keys anew.
+
+    lifecycle: the operator's side, which makes, rotates, rewraps and destroys keys.
+    """
 
     def __init__(
         self,
@@ -61,12 +62,12 @@ class Keyring:
         self._store = store
         self._provider = provider
         self._leases = leases
-        self._changes = KeyChanges(store, provider, random)
         self._sealing: dict[Purpose, LeasedKey] = {}
         self._unwrapped = UnwrappedKeys(name, provider, leases, clock)
         self._unknown = UnknownIds(clock)
         self._lease = StateLease(lambda: store.load_again(self.id), leases, clock, self._on_news)
         self._counter = SealCounter(store.engine)
+        self.lifecycle: KeyLifecycle = KeyLifecycle(store, provider, self._reload, leases, random)
         forget_in_child(self)
 
     @classmethod
@@ -160,50 +161,6 @@ class Keyring:
         except (CannotUnwrapError, KeyVersionRetiredError, UnavailableError):
             return frozenset(record.key_id for record in live if self._opens(record))
         return frozenset(record.key_id for record in live)
-
-    def check(self) -> list[tuple[KeyRecord, KmsError]]:
-        """The live keys whose stored bytes do not unwrap now, each with the reason; what is held here does not count.
-
-        Raises: KmsError when the service does not answer at all.
-        """
-        records = self._reload().records
-        _, failures = all_or_each_alone(self._provider.unwrap, records)
-        return [(record, failures[record.key_id]) for record in records if record.key_id in failures]
-
-    def rewrap(self) -> list[KeyRecord]:
-        """Wrap every live key by the newest KEK, or KEK version, and give those that this call changed, as they are.
-
-        No data is touched. It may be called again at any time, and by two processes at once; what it did not come to
-        opens as before. Other processes read the new bytes within a sealing lease, so retire the old version then.
-        Raises: KmsError; if some keys cannot be rewrapped, after the others were, with the ids of these.
-        """
-        changed = {record.key_id for record in rewrap(self._store, self._provider, self._reload())}
-        return [record for record in self._reload().records if record.key_id in changed]
-
-    def rotate(self, purpose: Purpose) -> KeyRecord:
-        """Make a new key ACTIVE (a PRE-ACTIVE one if there is), deactivate the one that was, give the new one.
-
-        If another process rotates at the same time, one of them does it and both get the same new key.
-        """
-        return self._changes.rotate(self._reload, purpose)
-
-    def prepare(self, purpose: Purpose) -> KeyRecord:
-        """Add a PRE-ACTIVE key, which every process can open before the next rotate() makes it seal."""
-        record = self._changes.prepare(self._reload, purpose)
-        self._reload()
-        return record
-
-    def destroy(self, key_id: bytes) -> None:
-        """Erase a DEACTIVATED (or PRE-ACTIVE) key; its tombstone stays. What it sealed is lost but for backups.
-
-        Raises: KeyringError if the key is ACTIVE, was until less than a sealing lease ago, or is not of this keyring;
-        and for the first ledger key, by which every ledger of this keyring finds its questions for ever.
-        """
-        record = self._lease.state.find(key_id)
-        if record is not None and record.purpose is Purpose.LEDGER and record.sequence == 1:
-            raise KeyringError(f"key {key_id.hex()} is the first ledger key: without it no ledger opens, so it stays")
-        self._store.destroy(self.id, key_id, rested=self._leases.sealing)
-        self._reload()
 
     def reserve_seals(self, key_id: bytes, label: str, n: int) -> None:
         """Count n seals under a key before they are made; label is "table.column".

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kms.key_store import KeyStore
+from kms.keyring import Keyring
 from tests.kms.manual_clock import ManualClock
 from tests.kms.scripted_provider import ScriptedProvider
 
@@ -36,3 +37,16 @@ def any_store(database_url: str) -> Iterator[KeyStore]:
     store.create_schema()
     yield store
     store.engine.dispose()
+
+
+@pytest.fixture
+def keyring(store: KeyStore, provider: ScriptedProvider, clock: ManualClock) -> Keyring:
+    keyring = Keyring.create(store, provider, "main", clock=clock)
+    provider.batches.clear()
+    return keyring
+
+
+@pytest.fixture
+def elsewhere(keyring: Keyring, store: KeyStore, provider: ScriptedProvider, clock: ManualClock) -> Keyring:
+    """The same keyring in another process."""
+    return Keyring.open(store, provider, "main", clock=clock)

@@ -34,13 +34,13 @@ def test_ids_that_repeat_are_drawn_again_tombstones_and_other_keyrings_included(
 ) -> None:
     one = Keyring.create(any_store, provider, "one", random=repeating(b"aaaa", b"aaaa", bytes(4), b"bbbb", b"cccc"))
     assert [r.key_id for r in one.records()] == [b"aaaa", b"bbbb", b"cccc"]
-    one.rotate(DATA)
+    one.lifecycle.rotate(DATA)
     let_rest(any_store.engine)
-    one.destroy(b"aaaa")
+    one.lifecycle.destroy(b"aaaa")
     two = Keyring.create(any_store, provider, "two", random=repeating(b"aaaa", b"xxxx", b"yyyy", b"dddd"))
     assert b"aaaa" not in {r.key_id for r in two.records()}
     three = Keyring.open(any_store, provider, "one", random=repeating(b"dddd", b"aaaa", b"bbbb", b"eeee"))
-    new = three.rotate(DATA)
+    new = three.lifecycle.rotate(DATA)
     assert new.key_id not in {b"aaaa", b"bbbb", b"cccc", b"dddd", bytes(4)}
     ids = [r.key_id for name in ("one", "two") for r in any_store.load(name).records]
     assert len(ids) == len(set(ids))
@@ -55,7 +55,7 @@ def test_a_source_that_only_repeats_makes_no_keys(store: KeyStore, provider: Scr
 def rotate_in_a_race(wait: Callable[[], object], url: str) -> bytes:
     keyring = Keyring.open(KeyStore.from_url(url), ScriptedProvider(), "main")
     wait()
-    return keyring.rotate(DATA).key_id
+    return keyring.lifecycle.rotate(DATA).key_id
 
 
 def test_two_processes_that_rotate_at_once_lose_no_key(
@@ -91,7 +91,7 @@ def test_a_rotation_elsewhere_while_we_wrap_is_the_answer(any_store: KeyStore, p
 def test_another_kek_makes_no_key_that_the_others_do_not_open(store: KeyStore, provider: ScriptedProvider) -> None:
     keyring = Keyring.create(store, provider, "main")
     wrong = Keyring.open(store, ScriptedProvider(b"x" * 32), "main")
-    for change in (wrong.rotate, wrong.prepare):
+    for change in (wrong.lifecycle.rotate, wrong.lifecycle.prepare):
         with pytest.raises(CannotUnwrapError, match="give the right key file"):
             change(DATA)
     assert [r.sequence for r in keyring.records(DATA)] == [1]
@@ -99,10 +99,10 @@ def test_another_kek_makes_no_key_that_the_others_do_not_open(store: KeyStore, p
 
 def test_a_waiting_key_that_does_not_open_is_not_made_active(store: KeyStore, provider: ScriptedProvider) -> None:
     keyring = Keyring.create(store, provider, "main")
-    waiting = keyring.prepare(DATA)
+    waiting = keyring.lifecycle.prepare(DATA)
     provider.refuse[waiting.context] = CannotUnwrapError("changed")
     with pytest.raises(CannotUnwrapError):
-        keyring.rotate(DATA)
+        keyring.lifecycle.rotate(DATA)
     assert keyring.sealing(DATA).key.sequence == 1
 
 

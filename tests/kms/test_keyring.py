@@ -34,19 +34,6 @@ from tests.kms.scripted_provider import ScriptedProvider
 DATA, INDEX, LEDGER = Purpose.DATA, Purpose.INDEX, Purpose.LEDGER
 
 
-@pytest.fixture
-def keyring(store: KeyStore, provider: ScriptedProvider, clock: ManualClock) -> Keyring:
-    keyring = Keyring.create(store, provider, "main", clock=clock)
-    provider.batches.clear()
-    return keyring
-
-
-@pytest.fixture
-def elsewhere(keyring: Keyring, store: KeyStore, provider: ScriptedProvider, clock: ManualClock) -> Keyring:
-    """The same keyring in another process."""
-    return Keyring.open(store, provider, "main", clock=clock)
-
-
 def count_loads(monkeypatch: pytest.MonkeyPatch, store: KeyStore) -> list[bytes]:
     loads: list[bytes] = []
     load = store.load_again
@@ -104,7 +91,7 @@ def test_a_rotation_reaches_other_processes_within_the_sealing_lease(
     keyring: Keyring, elsewhere: Keyring, clock: ManualClock
 ) -> None:
     old = elsewhere.sealing(DATA).key
-    new = keyring.rotate(DATA)
+    new = keyring.lifecycle.rotate(DATA)
     assert new.key_id != old.key_id
     assert keyring.sealing(DATA).key.key_id == new.key_id
     assert elsewhere.sealing(DATA).key == old
@@ -161,7 +148,7 @@ def test_keys_survive_an_outage_of_the_key_service_for_an_hour(
 def test_a_new_key_id_is_found_by_one_reading(
     keyring: Keyring, elsewhere: Keyring, store: KeyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new = keyring.rotate(DATA)
+    new = keyring.lifecycle.rotate(DATA)
     loads = count_loads(monkeypatch, store)
     threads = [threading.Thread(target=elsewhere.opening, args=(DATA, new.key_id)) for _ in range(8)]
     for thread in threads:
@@ -180,7 +167,7 @@ def test_k10_01_an_unknown_key_id_is_unknown_for_five_seconds_and_alone(
         with pytest.raises(UnknownKeyIdError, match="'main' has no data key 00000009"):
             keyring.opening(DATA, b"\0\0\0\x09")
     assert len(loads) == 1
-    new = elsewhere.rotate(DATA)
+    new = elsewhere.lifecycle.rotate(DATA)
     assert keyring.opening(DATA, new.key_id).key_id == new.key_id
     before = len(loads)
     clock.advance(5)
@@ -204,7 +191,7 @@ def test_k10_01_another_key_file_is_another_error_than_an_unknown_key_id(
 def test_an_id_is_not_unknown_because_the_store_is_down(
     keyring: Keyring, elsewhere: Keyring, store: KeyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new = elsewhere.rotate(DATA)
+    new = elsewhere.lifecycle.rotate(DATA)
     with monkeypatch.context() as outage:
         fail_loads(outage, store)
         with pytest.raises(UnavailableError):
@@ -222,15 +209,15 @@ def test_a_key_serves_its_own_purpose_only(keyring: Keyring) -> None:
 
 def test_the_first_key_stays_the_first(keyring: Keyring) -> None:
     first = keyring.first(LEDGER)
-    keyring.rotate(LEDGER)
-    keyring.rotate(LEDGER)
+    keyring.lifecycle.rotate(LEDGER)
+    keyring.lifecycle.rotate(LEDGER)
     assert keyring.first(LEDGER) == first
     assert first.sequence == 1
 
 
 def test_no_other_key_becomes_the_first_when_the_first_is_taken_away_by_sql(keyring: Keyring, store: KeyStore) -> None:
     first = keyring.first(LEDGER)
-    keyring.rotate(LEDGER)
+    keyring.lifecycle.rotate(LEDGER)
     with writing(store.engine) as connection:
         connection.execute(delete(key_table).where(key_table.c.key_id == first.key_id))
     keyring.records()
@@ -244,7 +231,7 @@ def test_a_key_that_was_rotated_away_does_not_seal_again_by_sql(
 ) -> None:
     keyring = Keyring.create(any_store, provider, "main", clock=clock)
     old = keyring.sealing(DATA).key
-    new = keyring.rotate(DATA)
+    new = keyring.lifecycle.rotate(DATA)
     with writing(any_store.engine) as connection:
         connection.execute(update(key_table).where(key_table.c.key_id == new.key_id).values(state="deactivated"))
         connection.execute(update(key_table).where(key_table.c.key_id == old.key_id).values(changes))
@@ -266,28 +253,15 @@ def test_a_key_of_another_purpose_does_not_seal_by_sql(
         keyring.sealing(DATA)
 
 
-def test_a_key_that_others_may_still_seal_with_is_not_destroyed(
-    keyring: Keyring, elsewhere: Keyring, store: KeyStore
-) -> None:
-    old = elsewhere.sealing(DATA).key
-    keyring.rotate(DATA)
-    with pytest.raises(KeyringError, match="deactivated less than 180 seconds ago"):
-        keyring.destroy(old.key_id)
-    assert elsewhere.sealing(DATA).key == old
-    let_rest(store.engine)
-    keyring.destroy(old.key_id)
-    keyring.destroy(keyring.prepare(DATA).key_id)
-
-
 def test_a_destroyed_key_is_told_as_such_everywhere_within_the_leases(
     keyring: Keyring, elsewhere: Keyring, store: KeyStore, clock: ManualClock
 ) -> None:
     old = elsewhere.sealing(DATA).key
     with pytest.raises(KeyringError, match="rotate first"):
-        keyring.destroy(old.key_id)
-    keyring.rotate(DATA)
+        keyring.lifecycle.destroy(old.key_id)
+    keyring.lifecycle.rotate(DATA)
     let_rest(store.engine)
-    keyring.destroy(old.key_id)
+    keyring.lifecycle.destroy(old.key_id)
     with pytest.raises(KeyDestroyedError, match=old.key_id.hex()):
         keyring.opening(DATA, old.key_id)
     clock.advance(300)
@@ -296,24 +270,14 @@ def test_a_destroyed_key_is_told_as_such_everywhere_within_the_leases(
     assert [r.state for r in keyring.records(DATA)] == [KeyState.DESTROYED, KeyState.ACTIVE]
 
 
-def test_a_key_can_be_prepared_before_it_seals(keyring: Keyring, elsewhere: Keyring) -> None:
-    waiting = keyring.prepare(DATA)
-    assert waiting.state is KeyState.PRE_ACTIVE
-    assert keyring.sealing(DATA).key.sequence == 1
-    assert elsewhere.opening(DATA, waiting.key_id).sequence == 2
-    assert keyring.rotate(DATA).key_id == waiting.key_id
-    assert keyring.sealing(DATA).key.key_id == waiting.key_id
-    assert keyring.rotate(DATA).sequence == 3
-
-
 def test_warming_opens_every_live_key_in_one_call(
     keyring: Keyring, store: KeyStore, provider: ScriptedProvider
 ) -> None:
     first = keyring.sealing(DATA).key.key_id
-    keyring.rotate(DATA)
-    keyring.rotate(DATA)
+    keyring.lifecycle.rotate(DATA)
+    keyring.lifecycle.rotate(DATA)
     let_rest(store.engine)
-    keyring.destroy(first)
+    keyring.lifecycle.destroy(first)
     live = {r.key_id for r in keyring.records() if r.live}
     provider.batches.clear()
     assert keyring.warm() == live
@@ -325,17 +289,17 @@ def test_warming_opens_every_live_key_in_one_call(
 
 
 def test_warming_tells_which_keys_do_not_open(keyring: Keyring, provider: ScriptedProvider) -> None:
-    old, new = keyring.records(DATA)[0], keyring.rotate(DATA)
+    old, new = keyring.records(DATA)[0], keyring.lifecycle.rotate(DATA)
     provider.refuse[old.context] = CannotUnwrapError("changed")
     assert keyring.warm() == {r.key_id for r in keyring.records()} - {old.key_id}
     assert keyring.opening(DATA, new.key_id).key_id == new.key_id
     provider.fail = AccessDeniedError("no")
     with pytest.raises(AccessDeniedError):
-        keyring.rotate(DATA)
+        keyring.lifecycle.rotate(DATA)
 
 
 def test_wrapped_bytes_swapped_by_sql_do_not_open(any_store: KeyStore, provider: ScriptedProvider) -> None:
-    Keyring.create(any_store, provider, "main").rotate(DATA)
+    Keyring.create(any_store, provider, "main").lifecycle.rotate(DATA)
     one, two = any_store.load("main").of(DATA)
     assert one.wrapped is not None
     assert two.wrapped is not None
@@ -358,7 +322,7 @@ def test_seals_are_counted_for_each_key_and_field(keyring: Keyring, store: KeySt
         connection.execute(update(seal_count_table).values(counted=2**32))
     with pytest.raises(SealLimitError, match="rotate"):
         keyring.reserve_seals(key_id, "patients.email", 254)
-    new = keyring.rotate(DATA)
+    new = keyring.lifecycle.rotate(DATA)
     keyring.reserve_seals(new.key_id, "patients.email", 254)
 
 
@@ -414,7 +378,7 @@ def test_a_forked_child_opens_its_keys_itself(any_store: KeyStore, provider: Scr
 
     def child() -> bool:
         forgotten = not keyring._sealing and keyring._unwrapped.peek(key.key_id) is None
-        again = keyring.sealing(DATA).key == key and keyring.rotate(DATA).sequence == 2
+        again = keyring.sealing(DATA).key == key and keyring.lifecycle.rotate(DATA).sequence == 2
         return forgotten and again and len(provider.batches) > calls
 
     keyring._lease._lock.acquire()  # as if another thread were reading while we fork
@@ -441,51 +405,10 @@ def test_a_thread_that_was_slow_does_not_bring_the_old_key_back(
     slow.start()
     assert asking.wait(10)
     provider.before = lambda: None
-    new = keyring.rotate(DATA)
+    new = keyring.lifecycle.rotate(DATA)
     gate.set()
     slow.join()
     assert keyring.sealing(DATA).key.key_id == new.key_id
-
-
-def test_the_first_ledger_key_is_never_destroyed(keyring: Keyring, store: KeyStore) -> None:
-    first = keyring.first(Purpose.LEDGER).key_id
-    second = keyring.rotate(Purpose.LEDGER).key_id
-    keyring.rotate(Purpose.LEDGER)
-    let_rest(store.engine)
-    with pytest.raises(KeyringError, match="first ledger key"):
-        keyring.destroy(first)
-    keyring.destroy(second)
-    assert keyring.first(Purpose.LEDGER).key_id == first
-
-
-def test_a_check_asks_for_the_stored_bytes_whatever_is_held(keyring: Keyring, provider: ScriptedProvider) -> None:
-    held = keyring.sealing(DATA).key
-    assert keyring.check() == []
-    (record,) = keyring.records(DATA)
-    provider.refuse[record.context] = CannotUnwrapError("changed")
-    ((found, error),) = keyring.check()
-    assert found == record
-    assert str(error) == "changed"
-    assert keyring.sealing(DATA).key == held
-
-
-def test_a_check_leaves_tombstones_out(keyring: Keyring, store: KeyStore, provider: ScriptedProvider) -> None:
-    old = keyring.sealing(DATA).key.key_id
-    keyring.rotate(DATA)
-    let_rest(store.engine)
-    keyring.destroy(old)
-    provider.batches.clear()
-    assert keyring.check() == []
-    assert provider.batches == [3]
-
-
-def test_a_rewrap_gives_the_keys_as_they_are_now(store: KeyStore) -> None:
-    provider = RewrappingProvider()
-    keyring = Keyring.create(store, provider, "main")
-    key, provider.version = keyring.sealing(DATA).key, 2
-    assert keyring.rewrap() == keyring.records()
-    assert [r.wrapped.kek_version for r in keyring.records() if r.wrapped is not None] == ["2"] * 3
-    assert keyring.sealing(DATA).key == key
 
 
 @pytest.mark.parametrize("through", ["sealing", "opening"])
@@ -496,7 +419,7 @@ def test_a_process_that_has_not_heard_of_a_rewrap_finds_the_new_bytes_when_the_o
     Keyring.create(store, provider, "main")
     elsewhere, here = (Keyring.open(store, provider, "main", clock=clock) for _ in range(2))
     provider.version = 2
-    elsewhere.rewrap()
+    elsewhere.lifecycle.rewrap()
     provider.oldest = 2
     (record,) = store.load("main").of(DATA)
     if through == "sealing":

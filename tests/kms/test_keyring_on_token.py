@@ -57,7 +57,7 @@ def seal(keyring: Keyring, plaintext: bytes) -> tuple[bytes, bytes]:
 def test_what_one_process_seals_another_opens_over_a_rotation(store: KeyStore, token: Token) -> None:
     keyring = Keyring.create(store, open_provider(token.uri()), "clinic")
     before = seal(keyring, b"before")
-    keyring.rotate(DATA)
+    keyring.lifecycle.rotate(DATA)
     after = seal(keyring, b"after")
     assert before[0] != after[0]
     for (key_id, sealed), plaintext in [(before, "before"), (after, "after")]:
@@ -75,7 +75,7 @@ def test_what_one_process_seals_another_opens_over_a_rotation(store: KeyStore, t
 def test_wrapped_bytes_copied_over_anothers_are_refused(store: KeyStore, token: Token) -> None:
     keyring = Keyring.create(store, open_provider(token.uri()), "clinic")
     old = keyring.sealing(DATA).key.key_id
-    new = keyring.rotate(DATA).key_id
+    new = keyring.lifecycle.rotate(DATA).key_id
     with store.engine.begin() as connection:
         copy = "UPDATE noisevault_key SET wrapped = (SELECT wrapped FROM noisevault_key WHERE key_id = :old)"
         connection.execute(text(f"{copy} WHERE key_id = :new"), {"old": old, "new": new})

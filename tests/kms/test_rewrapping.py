@@ -39,10 +39,10 @@ def rewrapping(any_store: KeyStore) -> RewrappingProvider:
     provider = RewrappingProvider()
     keyring = Keyring.create(any_store, provider, "main")
     first = keyring.sealing(DATA).key.key_id
-    keyring.rotate(DATA)
-    keyring.rotate(DATA)
+    keyring.lifecycle.rotate(DATA)
+    keyring.lifecycle.rotate(DATA)
     let_rest(any_store.engine)
-    keyring.destroy(first)
+    keyring.lifecycle.destroy(first)
     provider.version = 2
     return provider
 
@@ -148,7 +148,7 @@ def rewrap_in_a_race(wait: Callable[[], object], url: str) -> int:
     provider, store = RewrappingProvider(), KeyStore.from_url(url)
     provider.version = 2
     provider.in_rewrap = lambda: wait() and None  # both were answered before either stores
-    return len(Keyring.open(store, provider, "main").rewrap())
+    return len(Keyring.open(store, provider, "main").lifecycle.rewrap())
 
 
 def test_two_processes_at_once_rewrap_each_key_once(
@@ -182,7 +182,7 @@ def test_a_provider_that_names_its_newest_kek_moves_only_what_is_of_another(stor
     assert rewrap(store, provider, store.load("main")) == []
     assert provider.batches == []
     before, provider.name = secrets(store, provider), "new"
-    keyring.rotate(DATA)
+    keyring.lifecycle.rotate(DATA)
     assert len(rewrap(store, provider, store.load("main"))) == 3
     assert {r.wrapped.kek for r in store.load("main").records if r.wrapped is not None} == {"new"}
     assert secrets(store, provider)[0] == before[0]

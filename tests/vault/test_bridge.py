@@ -102,7 +102,7 @@ def test_answers_are_charged_repeated_for_nothing_and_refused_when_the_budget_is
     answer(project, ledger, "visits", parse("count(*)"), nano_epsilon=half, who="ann")
     with pytest.raises(BudgetExhaustedError):
         answer(project, ledger, "visits", parse("sum(spending)"), nano_epsilon=1, who="ann")
-    project.opened.keyring.rotate(Purpose.LEDGER)
+    project.opened.keyring.lifecycle.rotate(Purpose.LEDGER)
     third = answer(project, ledger, "visits", parse("mean(spending) by site"), nano_epsilon=half, who="ann")
     assert third == first
     ledger.verify_audit()

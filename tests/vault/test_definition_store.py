@@ -48,7 +48,7 @@ def test_the_first_registration_records_and_the_next_finds_it(store: KeyStore, k
 
 def test_a_slot_keeps_its_index_key_when_the_keyrings_index_key_rotates(store: KeyStore, keyring: Keyring) -> None:
     before = register(store.engine, [NAME], keyring)[0].field(keyring).terms("Ann")
-    keyring.rotate(Purpose.INDEX)
+    keyring.lifecycle.rotate(Purpose.INDEX)
     again = register(store.engine, [NAME, replace(NAME, column="alias")], keyring)
     assert again[0].field(keyring).terms("Ann") == before
     new = again[1].field(keyring).terms("Ann")["alias_bidx_a"]

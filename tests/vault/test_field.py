@@ -281,8 +281,8 @@ def test_what_does_not_open_in_bulk_is_raised_or_marked(name: Field) -> None:
 def test_a_rotation_seals_with_the_new_key_and_opens_what_the_old_one_sealed(name: Field) -> None:
     before = name.seal("Ann")
     terms = name.terms("Ann")
-    rotated = name.keyring.rotate(Purpose.DATA)
-    name.keyring.rotate(Purpose.INDEX)
+    rotated = name.keyring.lifecycle.rotate(Purpose.DATA)
+    name.keyring.lifecycle.rotate(Purpose.INDEX)
     after = name.seal("Ann")
     assert SealedValue.parse(after or b"").key_id == rotated.key_id
     assert name.open_many([before, after]) == ["Ann", "Ann"]
@@ -293,9 +293,9 @@ def test_what_a_destroyed_key_sealed_is_an_error_of_its_own(name: Field) -> None
     sealed = name.seal("Ann")
     assert name.open(sealed) == "Ann"
     old = SealedValue.parse(sealed or b"").key_id
-    name.keyring.rotate(Purpose.DATA)
+    name.keyring.lifecycle.rotate(Purpose.DATA)
     let_rest(name.keyring._store.engine)
-    name.keyring.destroy(old)
+    name.keyring.lifecycle.destroy(old)
     with pytest.raises(DestroyedKeyError, match=f"patients.name: names key {old.hex()}, which was destroyed"):
         name.open(sealed)
     (marked,) = name.open_many([sealed], on_error="mark")
@@ -337,7 +337,7 @@ def test_threads_share_a_field(name: Field) -> None:
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
-    name.keyring.rotate(Purpose.DATA)
+    name.keyring.lifecycle.rotate(Purpose.DATA)
     for thread in threads:
         thread.join()
     assert not failures
@@ -401,7 +401,7 @@ def test_a_field_does_not_change_pickle_copy_or_show_a_key(name: Field) -> None:
 
 def test_slots_that_are_given_are_the_slots_that_are_written(keyring: Keyring) -> None:
     first = keyring.first(Purpose.INDEX).key_id
-    second = keyring.rotate(Purpose.INDEX).key_id
+    second = keyring.lifecycle.rotate(Purpose.INDEX).key_id
     field = Field(NAME, keyring, {"bidx": SlotKeys(SlotPin(first, 0), SlotPin(second, 0))})
     terms = field.terms("Ann")
     assert field.term_column_names == ("name_bidx_a", "name_bidx_b") == tuple(terms)

@@ -29,7 +29,7 @@ def test_they_are_what_the_ledger_asks_for(keyring: Keyring) -> None:
 def test_the_question_key_and_the_salt_outlive_a_rotation_and_the_audit_key_does_not(keyring: Keyring) -> None:
     question, salt, audit = question_mac(keyring), tie_break_salt(keyring, "d"), LedgerAuditMacs(keyring).newest()
     sealed = LedgerSealer(keyring).seal(b"text", b"aad")
-    keyring.rotate(Purpose.LEDGER)
+    keyring.lifecycle.rotate(Purpose.LEDGER)
     assert question_mac(keyring).compute(b"q") == question.compute(b"q")
     assert tie_break_salt(keyring, "d") == salt
     assert LedgerAuditMacs(keyring).newest().key_id != audit.key_id
@@ -48,10 +48,10 @@ def test_an_unknown_audit_key_is_a_lookup_error(keyring: Keyring) -> None:
 
 
 def test_a_destroyed_audit_key_is_a_lookup_error_too(keyring: Keyring) -> None:
-    key_id = keyring.rotate(Purpose.LEDGER).key_id
-    keyring.rotate(Purpose.LEDGER)
+    key_id = keyring.lifecycle.rotate(Purpose.LEDGER).key_id
+    keyring.lifecycle.rotate(Purpose.LEDGER)
     let_rest(keyring._store.engine)
-    keyring.destroy(key_id)
+    keyring.lifecycle.destroy(key_id)
     with pytest.raises(LookupError):
         LedgerAuditMacs(keyring).by_id(key_id)
 

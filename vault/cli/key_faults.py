@@ -15,7 +15,7 @@ BRING_BACK: Final = "; bring back the key-encryption key that wrapped it, or the
 
 def key_faults(keyring: Keyring) -> Iterator[str]:
     """A line for each live key that does not unwrap. Raises: KmsError when the service does not answer at all."""
-    for record, error in keyring.check():
+    for record, error in keyring.lifecycle.check():
         advice = BRING_BACK if isinstance(error, CannotUnwrapError) else ""  # the others say it themselves
         yield f"key {record.key_id.hex()} ({record.purpose} {record.sequence}) does not unwrap: {error}{advice}"
 

@@ -58,7 +58,7 @@ def check_keys(policy: PolicyOption = POLICY) -> None:
 def rewrap_keys(policy: PolicyOption = POLICY) -> None:
     """Wrap the data keys by the newest key-encryption key; no row of data is touched. May be run again."""
     keyring, console = open_keys(policy), Console(soft_wrap=True, markup=False, highlight=False)
-    changed = keyring.rewrap()
+    changed = keyring.lifecycle.rewrap()
     for kek, version in sorted({(r.wrapped.kek, r.wrapped.kek_version) for r in changed if r.wrapped is not None}):
         console.print(f"now wrapped by {kek}, version {version}")
     live = sum(record.live for record in keyring.records())
@@ -74,7 +74,7 @@ def rotate(policy: PolicyOption = POLICY) -> None:
     """Make a new data key active: new values are sealed with it, old ones still open. Then: noisevault reencrypt."""
     project = open_project(policy)
     old = project.active_data_key_id
-    record = project.opened.keyring.rotate(Purpose.DATA)
+    record = project.opened.keyring.lifecycle.rotate(Purpose.DATA)
     Console(markup=False).print(
         f"active data key {record.key_id.hex()}, sequence {record.sequence}; {old} opens only.\n"
         "Services seal with the new key within 180 s; then type: noisevault reencrypt",

@@ -64,7 +64,7 @@ def test_k13_01_keys_rotate_after_the_tokens_life(transit: Transit, store: KeySt
     provider = transit.provider(login=login_of(AppRoleOnServer.create(transit, token_ttl="1s")))
     keyring = Keyring.create(store, provider, "main")
     time.sleep(2.5)
-    keyring.rotate(Purpose.DATA)
+    keyring.lifecycle.rotate(Purpose.DATA)
     assert len(Keyring.open(store, transit.provider(), "main").warm()) == 4
 
 

@@ -279,7 +279,7 @@ def test_a_keyring_lives_on_it(aws: Aws, any_store: KeyStore) -> None:
     arn = aws.create_key()
     keyring = Keyring.create(any_store, aws.provider(arn), "main")
     old = keyring.sealing(DATA).key
-    keyring.rotate(DATA)
+    keyring.lifecycle.rotate(DATA)
     other = Keyring.open(any_store, aws.provider(arn), "main")
     assert other.sealing(DATA).key == keyring.sealing(DATA).key != old
     assert other.opening(DATA, old.key_id) == old
@@ -288,7 +288,7 @@ def test_a_keyring_lives_on_it(aws: Aws, any_store: KeyStore) -> None:
 
 def test_wrapped_bytes_swapped_by_sql_do_not_open(aws: Aws, any_store: KeyStore) -> None:
     provider = aws.provider(aws.create_key())
-    Keyring.create(any_store, provider, "main").rotate(DATA)
+    Keyring.create(any_store, provider, "main").lifecycle.rotate(DATA)
     one, two = any_store.load("main").of(DATA)
     assert one.wrapped is not None
     assert two.wrapped is not None
@@ -318,7 +318,7 @@ def test_after_the_first_unwrap_sealing_calls_nobody(aws: Aws, store: KeyStore) 
 
 def test_warming_takes_one_call_a_key(aws: Aws, store: KeyStore) -> None:
     arn = aws.create_key()
-    Keyring.create(store, aws.provider(arn), "main").rotate(DATA)
+    Keyring.create(store, aws.provider(arn), "main").lifecycle.rotate(DATA)
     provider = aws.provider(arn)
     fresh = Keyring.open(store, provider, "main")
     sent = sent_by(provider)
@@ -372,9 +372,9 @@ def test_a_keyring_follows_an_alias_to_another_key(aws: Aws, store: KeyStore) ->
     keyring = Keyring.create(store, aws.provider(f"awskms://{alias}?region={REGION}"), "main")
     key = keyring.sealing(DATA).key
     aws.admin.update_alias(AliasName=alias, TargetKeyId=new)
-    assert len(keyring.rewrap()) == 3
+    assert len(keyring.lifecycle.rewrap()) == 3
     assert {r.wrapped.kek for r in keyring.records() if r.wrapped is not None} == {f"awskms://{new}"}
     fresh = Keyring.open(store, aws.provider(new), "main")
-    assert fresh.check() == []
+    assert fresh.lifecycle.check() == []
     assert fresh.sealing(DATA).key == key
     aws.admin.delete_alias(AliasName=alias)

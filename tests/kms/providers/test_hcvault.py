@@ -228,7 +228,7 @@ def transit_for_all(bao: Any) -> TransitProvider:
 
 def test_wrapped_bytes_swapped_by_sql_do_not_open(transit: Transit, any_store: KeyStore) -> None:
     provider: KeyProvider = transit.provider()
-    Keyring.create(any_store, provider, "main").rotate(Purpose.DATA)
+    Keyring.create(any_store, provider, "main").lifecycle.rotate(Purpose.DATA)
     one, two = any_store.load("main").of(Purpose.DATA)
     assert one.wrapped is not None
     assert two.wrapped is not None
@@ -244,7 +244,7 @@ def test_wrapped_bytes_swapped_by_sql_do_not_open(transit: Transit, any_store: K
 
 def test_a_keyring_is_warmed_by_one_request(transit: Transit, store: KeyStore, monkeypatch: pytest.MonkeyPatch) -> None:
     keyring = Keyring.create(store, transit.provider(), "main")
-    keyring.rotate(Purpose.DATA)
+    keyring.lifecycle.rotate(Purpose.DATA)
     fresh = Keyring.open(store, transit.provider(), "main")
     sent = count_requests(monkeypatch)
     assert len(fresh.warm()) == 4
@@ -301,13 +301,13 @@ def test_k11_10_a_keyring_outlives_the_kek_version_that_wrapped_it(transit: Tran
     """The Transit key is rotated, the keys rewrapped, the old version retired: they open, and are the same keys."""
     keyring = Keyring.create(any_store, transit.provider(), "main")
     first = keyring.sealing(Purpose.DATA).key
-    keyring.rotate(Purpose.DATA)
+    keyring.lifecycle.rotate(Purpose.DATA)
     rotate(transit)
-    assert len(keyring.rewrap()) == 4
+    assert len(keyring.lifecycle.rewrap()) == 4
     assert {r.wrapped.kek_version for r in keyring.records() if r.wrapped is not None} == {"2"}
     transit.root.write_data(f"{transit.mount}/keys/kek/config", data={"min_decryption_version": 2})
     fresh = Keyring.open(any_store, transit.provider(), "main")
-    assert fresh.check() == []
+    assert fresh.lifecycle.check() == []
     assert len(fresh.warm()) == 4
     assert fresh.opening(Purpose.DATA, first.key_id) == first
 
@@ -318,16 +318,16 @@ def test_k11_10_a_key_below_min_decryption_version_says_what_to_run(transit: Tra
     rotate(transit, min_decryption_version=2)
     keyring = Keyring.open(store, transit.provider(), "main")
     path = f"{transit.mount}/keys/kek/config"
-    for operation in (lambda: keyring.sealing(Purpose.DATA), keyring.rewrap):
+    for operation in (lambda: keyring.sealing(Purpose.DATA), keyring.lifecycle.rewrap):
         with pytest.raises(KeyVersionRetiredError) as raised:
             operation()
         assert f"`bao write {path} min_decryption_version=1`" in str(raised.value)
         assert "then run `noisevault keys rewrap`" in str(raised.value)
-    assert [type(error) for _, error in keyring.check()] == [KeyVersionRetiredError] * 3
+    assert [type(error) for _, error in keyring.lifecycle.check()] == [KeyVersionRetiredError] * 3
     transit.root.write_data(path, data={"min_decryption_version": 1})
-    assert len(keyring.rewrap()) == 3
+    assert len(keyring.lifecycle.rewrap()) == 3
     transit.root.write_data(path, data={"min_decryption_version": 2})
-    assert keyring.check() == []
+    assert keyring.lifecycle.check() == []
 
 
 def test_a_rewrapped_key_opens_in_its_own_place_only(transit: Transit) -> None:
@@ -424,8 +424,8 @@ def test_a_server_that_dies_between_two_chunks_of_a_rewrap_loses_no_key(
 
     monkeypatch.setattr(hvac.Client, "write_data", dies)
     with pytest.raises(UnavailableError):
-        keyring.rewrap()
+        keyring.lifecycle.rewrap()
     assert keyring.records() == before
-    assert keyring.check() == []
-    assert len(keyring.rewrap()) == 3
-    assert keyring.check() == []
+    assert keyring.lifecycle.check() == []
+    assert len(keyring.lifecycle.rewrap()) == 3
+    assert keyring.lifecycle.check() == []

@@ -43,7 +43,7 @@ def stored(project: Project) -> list[dict[str, Any]]:
 
 def test_k11_01_every_value_moves_to_the_new_key_and_the_terms_stay(project: Project) -> None:
     before = stored(project)
-    new = project.opened.keyring.rotate(Purpose.DATA).key_id
+    new = project.opened.keyring.lifecycle.rotate(Purpose.DATA).key_id
     report = job(project).run()
     report.require_complete()
     assert (report.rewritten, report.changed_meanwhile, report.remaining) == (PERSONS, 0, 0)
@@ -58,7 +58,7 @@ def test_k11_01_every_value_moves_to_the_new_key_and_the_terms_stay(project: Pro
 
 
 def test_a_second_run_has_nothing_to_do(project: Project) -> None:
-    project.opened.keyring.rotate(Purpose.DATA)
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
     job(project).run()
     before = stored(project)
     assert job(project).run().rewritten == 0
@@ -66,7 +66,7 @@ def test_a_second_run_has_nothing_to_do(project: Project) -> None:
 
 
 def test_a_run_that_died_is_started_again_and_ends(project: Project) -> None:
-    project.opened.keyring.rotate(Purpose.DATA)
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
 
     def die(step: Progress) -> None:
         if step.seen == 30:
@@ -81,7 +81,7 @@ def test_a_run_that_died_is_started_again_and_ends(project: Project) -> None:
 def test_k12_01_what_a_service_wrote_between_read_and_write_stays(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.opened.keyring.rotate(Purpose.DATA)
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
     table = project.table("visit")
     write: Callable[..., int] = Reencryption._write
     wrote: list[int] = []
@@ -112,7 +112,7 @@ def test_k11_03_a_row_that_does_not_open_is_left_byte_for_byte_and_listed(projec
         alien = b"\x01\x00\xff\xff\xff\xff" + bytes(40)
         connection.execute(update(raw).where(raw.c.person == 9).values(diagnosis=alien))
     before = stored(project)[9]
-    project.opened.keyring.rotate(Purpose.DATA)
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
     report = job(project).run()
     assert report.rewritten == PERSONS - 1
     assert report.unreadable == [(9, 1)]
@@ -126,7 +126,7 @@ def test_k12_06_batches_of_only_bad_rows_do_not_end_the_run(project: Project) ->
     with project.engine.begin() as connection:
         bad = b"\x01\x00\xff\xff\xff\xff" + bytes(40)
         connection.execute(update(raw).where(raw.c.person.between(10, 19)).values(diagnosis=bad))
-    project.opened.keyring.rotate(Purpose.DATA)
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
     report = job(project).run()
     assert (report.rewritten, len(report.unreadable), report.remaining) == (40, 10, 0)
 
@@ -135,7 +135,7 @@ def test_null_stays_null_and_a_table_without_rows_is_done(project: Project) -> N
     with project.engine.begin() as connection:
         connection.execute(raw_table(project.table("visit")).delete())
         connection.execute(insert(project.table("visit")), [visit(1, diagnosis=None, national_id=None)])
-    project.opened.keyring.rotate(Purpose.DATA)
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
     assert job(project).run().rewritten == 1
     (row,) = stored(project)
     assert row["diagnosis"] is None

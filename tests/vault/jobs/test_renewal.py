@@ -14,7 +14,7 @@ def test_only_what_is_due_is_sealed_anew_and_a_bad_row_holds_up_no_other(tmp_pat
     raw, fields = raw_table(table), project.fields(table)
     with project.engine.begin() as connection:
         connection.execute(insert(table), [visit(0), visit(1)])
-        project.opened.keyring.rotate(Purpose.DATA)
+        project.opened.keyring.lifecycle.rotate(Purpose.DATA)
         connection.execute(insert(table), [visit(2)])
         connection.execute(update(raw).where(raw.c.person == 1).values(spending=b"\x01" + bytes(40)))
         page = connection.execute(select(raw).order_by(raw.c.person)).mappings().all()
