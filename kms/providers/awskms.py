@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from kms.errors import CannotUnwrapError, KmsError, UnavailableError
 from kms.fork import forget_in_child
+from kms.patience import Patience
 from kms.provider import Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.awskms_address import AwsKmsAddress
@@ -16,7 +17,6 @@ from kms.providers.awskms_client import KmsClient, checked_endpoint, connect
 from kms.providers.awskms_context import encryption_context
 from kms.providers.awskms_failures import error_for_exception
 from kms.providers.awskms_hush import hushed
-from kms.providers.awskms_patience import Patience
 from kms.secret import SecretKey
 
 __all__ = ["NOT_TOLD", "AwsKmsProvider"]
@@ -46,7 +46,7 @@ class AwsKmsProvider:
         self.uri = address.uri
         self._address = address
         self._settings = settings
-        self._patience = patience or Patience(deadline=settings.timeout)
+        self._patience = patience or Patience(deadline=settings.deadline)
         self.forget_after_fork()
         forget_in_child(self)
 
@@ -63,7 +63,7 @@ class AwsKmsProvider:
     def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
         """The key under the key that the URI names now, whose ARN is recorded, bound to context."""
         bound = encryption_context(context)
-        answer = self._patience.persist(lambda: self._encrypt(key, bound))
+        answer = self._patience.persist(lambda: self._encrypt(key, bound), self._patience.end())
         if isinstance(answer, KmsError):
             raise answer
         return answer
@@ -80,12 +80,14 @@ class AwsKmsProvider:
         self, operation: Callable[[Wrapped, bytes], Given | KmsError], wrapped: Sequence[tuple[Wrapped, bytes]]
     ) -> list[Given]:
         """In order, a few at a time. After a failure no more are begun; the first in order is raised."""
-        failed = threading.Event()
+        failed, end = threading.Event(), self._patience.end()
 
         def ask(pair: tuple[Wrapped, bytes]) -> Given | KmsError:
             if failed.is_set():  # by one before this in order, which is therefore what is raised
                 return UnavailableError(f"{self.uri} was not asked again")
-            answer = self._patience.persist(lambda: operation(*pair))
+            if self._patience.is_over(end):
+                return UnavailableError(f"the call for {self.uri} took until its deadline: is a longer one needed?")
+            answer = self._patience.persist(lambda: operation(*pair), end)
             if isinstance(answer, KmsError):
                 failed.set()
             return answer

@@ -21,9 +21,9 @@ from kms.key_store import KeyStore
 from kms.key_tables import key_table
 from kms.keyring import Keyring
 from kms.open_provider import open_provider
+from kms.patience import Patience
 from kms.provider import Wrapped
 from kms.providers.awskms import AT_ONCE, NOT_TOLD, AwsKmsProvider
-from kms.providers.awskms_patience import Patience
 from kms.secret import SecretKey
 from tests.kms.manual_clock import ManualClock
 from tests.kms.providers.aws import ACCOUNT, REGION, Aws, answers, failing, injected, place, sent_by
@@ -203,6 +203,27 @@ def test_an_outage_is_not_met_by_each_of_many_keys(aws: Aws) -> None:
     with failing(provider, "ThrottlingException"), pytest.raises(UnavailableError):
         provider.unwrap([(wrapped, place())] * 200)
     assert len(sent) <= AT_ONCE
+
+
+def test_a_call_for_many_keys_ends_by_its_deadline(aws: Aws) -> None:
+    provider = aws.provider(aws.create_key(), Patience(deadline=0.2), timeout=5)
+    wrapped = provider.wrap(KEY, place())
+    begun = time.monotonic()
+    with pytest.raises(UnavailableError, match="until its deadline"):
+        provider.unwrap([(wrapped, place())] * 5000)
+    assert time.monotonic() - begun < 0.2 + 5
+    assert provider.unwrap([(wrapped, place())] * 2) == [KEY] * 2
+
+
+def test_the_deadline_of_the_settings_is_kept_to(aws: Aws) -> None:
+    """The endpoint is gone; it is asked again and again, until then."""
+    settings = aws.settings(aws_endpoint="http://127.0.0.1:1", deadline=0.5, timeout=1)
+    provider = AwsKmsProvider.from_uri("awskms://arn:aws:kms:eu-central-1:123456789012:alias/x", settings)
+    begun = time.monotonic()
+    with pytest.raises(UnavailableError):
+        provider.wrap(KEY, place())
+    assert time.monotonic() - begun < 0.5 + 1 + 1
+    assert provider._patience.deadline == 0.5
 
 
 def test_injected_throttling_that_passes_is_not_seen(aws: Aws) -> None:
