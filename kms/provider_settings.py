@@ -14,6 +14,8 @@ class ProviderSettings:
 
     token or login: for hcvault, one of them; kms.logins has the logins.
     ca_file: PEM file of the authority that signed the server's certificate.
+    client_cert, client_key: PEM files of the certificate, and of its key without a passphrase, by which hcvault says
+    who it is; the key may be in the first file too.
     allow_plain_http_to_loopback: speak http, to this machine only.
     timeout: seconds for each request. deadline: seconds after a call to a key service began in which it may begin
     another request: an unavailable one is asked again until then. So a call ends by deadline + timeout.
@@ -30,6 +32,8 @@ class ProviderSettings:
     pin: SecretText | None = None
     aws_endpoint: str | None = None
     login: Login | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
     deadline: float = 5.0
 
     def __post_init__(self) -> None:
@@ -43,3 +47,5 @@ class ProviderSettings:
             raise ValueError(f"the timeout of a request is more than 0 and at most 60 seconds, not {self.timeout}")
         if not 0 < self.deadline <= 86400:
             raise ValueError(f"the deadline of a call is more than 0 and at most 86400 seconds, not {self.deadline}")
+        if self.client_key is not None and self.client_cert is None:
+            raise ValueError("client_key is the key of client_cert: give both")

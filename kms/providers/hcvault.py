@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import hvac
 import requests
 
+from kms.deadline import ends, until
 from kms.errors import (
     AccessDeniedError,
     CannotUnwrapError,
@@ -22,11 +23,13 @@ from kms.fork import forget_in_child
 from kms.logins.login import VaultClient
 from kms.logins.session import LoginSession
 from kms.logins.token import Token
+from kms.patience import Patience
 from kms.provider import Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress
 from kms.providers.hcvault_client import connect, open_session
 from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text, oldest_of, version_of
+from kms.providers.hcvault_tls import tls_error
 from kms.secret import SecretKey, SecretText
 
 __all__ = ["TransitProvider"]
@@ -49,10 +52,13 @@ class TransitProvider:
     """Wraps with encrypt, unwraps with batched decrypt, rewraps with batched rewrap.
 
     The policy needs read on MOUNT/keys/NAME and update on MOUNT/encrypt/NAME to make keys, update on
-    MOUNT/decrypt/NAME to use them, and update on MOUNT/rewrap/NAME to rewrap them; never create.
+    MOUNT/decrypt/NAME to use them, and update on MOUNT/rewrap/NAME to rewrap them; never create. A call, logins
+    and further attempts included, begins no request after the settings' deadline.
     """
 
-    def __init__(self, address: TransitAddress, settings: ProviderSettings) -> None:
+    def __init__(
+        self, address: TransitAddress, settings: ProviderSettings, *, patience: Patience | None = None
+    ) -> None:
         login = settings.login if settings.token is None else Token(settings.token)
         if login is None:
             raise MisconfiguredError(
@@ -62,6 +68,7 @@ class TransitProvider:
         self.kek = address.kek
         self._address = address
         self._settings = settings
+        self._patience = patience or Patience(deadline=settings.deadline)
         self._logins = LoginSession(login, self._client_with, self._explain, address.kek)
         self.forget_after_fork()
         forget_in_child(self)
@@ -81,8 +88,9 @@ class TransitProvider:
 
     def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
         """The key under the newest version, bound to context; refused unless the Transit key derives by context."""
-        self._require_derived()
-        data = self._write("encrypt", {"plaintext": _b64(key.raw), "context": _b64(context)})
+        with until(self._patience.end()):
+            self._require_derived()
+            data = self._write("encrypt", {"plaintext": _b64(key.raw), "context": _b64(context)})
         if isinstance(data, Exception):
             raise data
         try:
@@ -93,11 +101,13 @@ class TransitProvider:
 
     def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
         """The keys, in order, by as few requests as the server takes."""
-        return self._in_batches("decrypt", self._key, wrapped)
+        with until(self._patience.end()):
+            return self._in_batches("decrypt", self._key, wrapped)
 
     def rewrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[Wrapped]:
         """The keys under the newest version, in order, by as few requests as the server takes; none is shown to us."""
-        return self._in_batches("rewrap", self._rewrapped, wrapped)
+        with until(self._patience.end()):
+            return self._in_batches("rewrap", self._rewrapped, wrapped)
 
     def _in_batches(
         self,
@@ -181,6 +191,9 @@ class TransitProvider:
 
         oldest: of the ciphertexts in the body, the one of the oldest version.
         """
+        return self._patience.persist(lambda: self._attempt(path, body, oldest), ends())
+
+    def _attempt(self, path: str, body: dict[str, Any] | None, oldest: bytes) -> dict[str, Any] | KmsError:
         client = self._logins.client()
         if isinstance(client, KmsError):
             return client
@@ -208,6 +221,8 @@ class TransitProvider:
     def _explain(self, raised: Exception, oldest: bytes = b"") -> KmsError:
         if isinstance(raised, hvac.exceptions.VaultError) and TOO_COMPLEX in str(raised):
             return _TooComplexError(f"the server of {self.kek} takes fewer JSON strings than one request needs")
+        if isinstance(raised, requests.exceptions.SSLError):
+            return tls_error(raised, self.kek, self._settings)
         return error_for_exception(raised, self.kek, wrapped_by=oldest)
 
     def _client_with(self, token: SecretText) -> hvac.Client:

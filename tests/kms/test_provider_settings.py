@@ -40,3 +40,8 @@ def test_a_token_and_a_login_together_are_refused() -> None:
 def test_a_call_without_an_end_is_refused(deadline: float) -> None:
     with pytest.raises(ValueError, match="deadline"):
         ProviderSettings(deadline=deadline)
+
+
+def test_a_key_of_no_certificate_is_refused() -> None:
+    with pytest.raises(ValueError, match="give both"):
+        ProviderSettings(client_key="client.key")
