@@ -406,26 +406,3 @@ def test_an_answer_that_would_not_open_again_is_never_stored(
     monkeypatch.setattr(hvac.Client, "write_data", lambda *_, **__: {"data": {"batch_results": [answer]}})
     with pytest.raises(UnavailableError, match="no proper answer"):
         provider.rewrap([(Wrapped(b"vault:v1:AAAA", transit.uri(), "1"), b"p")])
-
-
-def test_a_server_that_dies_between_two_chunks_of_a_rewrap_loses_no_key(
-    transit: Transit, store: KeyStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keyring = Keyring.create(store, transit.provider(), "main")
-    rotate(transit)
-    monkeypatch.setattr("kms.providers.hcvault.ITEMS_A_REQUEST", 1)
-    before, write, written = keyring.records(), hvac.Client.write_data, []
-
-    def dies(client: hvac.Client, path: str, **kwargs: Any) -> Any:
-        written.append(path)
-        if len(written) == 2:
-            raise requests.exceptions.ConnectionError
-        return write(client, path, **kwargs)
-
-    monkeypatch.setattr(hvac.Client, "write_data", dies)
-    with pytest.raises(UnavailableError):
-        keyring.lifecycle.rewrap()
-    assert keyring.records() == before
-    assert keyring.lifecycle.check() == []
-    assert len(keyring.lifecycle.rewrap()) == 3
-    assert keyring.lifecycle.check() == []
