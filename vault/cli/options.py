@@ -20,24 +20,46 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable outpu
 POLICY = Path("noisevault.toml")
 
 
+DEADLINE = "NOISEVAULT_KEY_DEADLINE"
 PASSPHRASE_FILE = "NOISEVAULT_PASSPHRASE_FILE"  # noqa: S105  # the name of a variable
 
 
 def provider_settings(kek: str = "") -> ProviderSettings:
-    """What the key service needs, from the variables that Vault and OpenBao users already have.
+    """What the key service needs, from the variables that Vault, OpenBao and AWS users already have.
 
     kek: the key's URI; if it is a local file with a passphrase, that is read from the file that
     NOISEVAULT_PASSPHRASE_FILE names, or asked for. Raises: PolicyError, KeyFileError.
     """
-    token = os.environ.get("VAULT_TOKEN") or os.environ.get("BAO_TOKEN")
+    token = _vault("TOKEN")
+    client_cert, client_key = _vault("CLIENT_CERT"), _vault("CLIENT_KEY")
+    if client_key and not client_cert:
+        raise PolicyError("VAULT_CLIENT_KEY or BAO_CLIENT_KEY is set: set VAULT_CLIENT_CERT too")
     return ProviderSettings(
         token=SecretText(token) if token else None,
         login=vault_login() if kek.strip().lower().startswith("hcvault:") else None,
-        namespace=os.environ.get("VAULT_NAMESPACE") or os.environ.get("BAO_NAMESPACE"),
-        ca_file=os.environ.get("VAULT_CACERT") or os.environ.get("BAO_CACERT"),
+        namespace=_vault("NAMESPACE"),
+        ca_file=_vault("CACERT"),
+        client_cert=client_cert,
+        client_key=client_key,
+        deadline=_deadline(),
+        aws_endpoint=os.environ.get("AWS_ENDPOINT_URL_KMS") or os.environ.get("AWS_ENDPOINT_URL") or None,
         allow_plain_http_to_loopback=os.environ.get("NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK") == "1",
         passphrase=_passphrase_of(local_key_file(kek)),
     )
+
+
+def _vault(name: str) -> str | None:
+    """The variable of Vault, or else of OpenBao; None where it is empty."""
+    return os.environ.get(f"VAULT_{name}") or os.environ.get(f"BAO_{name}") or None
+
+
+def _deadline() -> float:
+    """Seconds. Raises: PolicyError unless a call may take as many."""
+    said = os.environ.get(DEADLINE)
+    try:
+        return (ProviderSettings(deadline=float(said)) if said else ProviderSettings()).deadline
+    except ValueError:
+        raise PolicyError(f"{DEADLINE} is a number of seconds, more than 0 and at most 86400") from None
 
 
 def local_key_file(kek: str) -> Path | None:
