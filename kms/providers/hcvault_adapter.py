@@ -9,6 +9,7 @@ import math
 import socket
 import ssl
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -32,10 +33,14 @@ class PastDeadlineError(requests.exceptions.Timeout):
 
 
 class TimedAdapter(HTTPAdapter):
-    """For one server. context: of its TLS connections; it makes TimedTlsSocket. None for plain http."""
+    """For one server. context: of its TLS connections; it makes TimedTlsSocket. None for plain http.
 
-    def __init__(self, context: ssl.SSLContext | None) -> None:
+    refresh: called before each request, to bring the context up to date. Shared by threads.
+    """
+
+    def __init__(self, context: ssl.SSLContext | None, refresh: Callable[[], None] = lambda: None) -> None:
         self._context = context
+        self._refresh = refresh
         super().__init__(pool_maxsize=CONNECTIONS, max_retries=0)
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **more: Any) -> None:
@@ -58,6 +63,7 @@ class TimedAdapter(HTTPAdapter):
         now = time.monotonic()
         if now >= ends():
             raise PastDeadlineError
+        self._refresh()
         token = _request_ends.set(now + timeout)
         try:
             response = super().send(request, stream=stream, timeout=timeout, verify=verify, cert=cert, proxies=proxies)

@@ -6,7 +6,7 @@ import requests
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_adapter import TimedAdapter
 from kms.providers.hcvault_address import TransitAddress
-from kms.providers.hcvault_tls import tls_context
+from kms.providers.hcvault_tls import TlsFiles
 from kms.secret import SecretText
 
 __all__ = ["connect", "open_session"]
@@ -18,11 +18,11 @@ def open_session(address: TransitAddress, settings: ProviderSettings) -> request
     Not to be used by a forked child. No request is sent yet; the files that the settings name are read now.
     Raises: MisconfiguredError.
     """
-    context = tls_context(settings) if address.url.startswith("https:") else None
+    tls = TlsFiles(settings) if address.url.startswith("https:") else None
     session = requests.Session()
     session.trust_env = False
     session.verify = settings.ca_file or True
-    session.mount(address.url, TimedAdapter(context))
+    session.mount(address.url, TimedAdapter(tls.context, tls.refresh) if tls else TimedAdapter(None))
     return session
 
 

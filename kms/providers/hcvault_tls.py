@@ -1,7 +1,10 @@
 """Transit TLS: whom the client trusts, who it says it is, and what a handshake that fails means."""
 
+import os
 import ssl
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 import requests
@@ -11,7 +14,7 @@ from kms.errors import KmsError, MisconfiguredError, UnavailableError
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_adapter import TimedTlsSocket
 
-__all__ = ["tls_context", "tls_error"]
+__all__ = ["TlsFiles", "tls_error"]
 
 # OpenSSL's names of the alerts by which a server refuses the certificate of a client, or the lack of one.
 _CLIENT_REFUSED: Final = (
@@ -30,19 +33,34 @@ _CLIENT_REFUSED: Final = (
 _OUTAGE: Final = ("ALERT_INTERNAL_ERROR",)
 
 
-def tls_context(settings: ProviderSettings) -> ssl.SSLContext:
-    """What all connections of a session are made by. The files are read now. Raises: MisconfiguredError."""
-    context = create_urllib3_context()
-    context.sslsocket_class = TimedTlsSocket
-    if settings.ca_file is not None:
-        _require_readable(settings.ca_file, "CA file", "ca_file")
-        try:
-            context.load_verify_locations(settings.ca_file)
-        except (ssl.SSLError, OSError):
-            raise MisconfiguredError(f"the CA file {settings.ca_file} is not PEM certificates: check ca_file") from None
-    if settings.client_cert is not None:
-        _present(context, settings.client_cert, settings.client_key)
-    return context
+class TlsFiles:
+    """What all connections of a session are made by, in .context. Shared by threads."""
+
+    def __init__(self, settings: ProviderSettings) -> None:
+        """The files are read now. Raises: MisconfiguredError, which names the file."""
+        self._settings = settings
+        self._lock = threading.Lock()
+        self.context = create_urllib3_context()
+        self.context.sslsocket_class = TimedTlsSocket
+        if settings.ca_file is not None:
+            _trust(self.context, settings.ca_file)
+        self._stamps = self._stamps_now()
+        if settings.client_cert is not None:
+            _present(self.context, settings.client_cert, settings.client_key)
+
+    def refresh(self) -> None:
+        """Show a renewed client certificate at the next handshake, once both its files can be read and fit."""
+        cert, key, stamps = self._settings.client_cert, self._settings.client_key, self._stamps_now()
+        if cert is None or stamps == self._stamps:
+            return
+        with self._lock, suppress(MisconfiguredError):
+            _present(create_urllib3_context(), cert, key)  # one that is half written must not spoil ours
+            _present(self.context, cert, key)
+            self._stamps = stamps
+
+    def _stamps_now(self) -> list[tuple[int, int, int] | None]:
+        """When each file was last written, or exchanged for another."""
+        return [_stamp(path) for path in (self._settings.client_cert, self._settings.client_key) if path is not None]
 
 
 def tls_error(raised: requests.exceptions.SSLError, kek: str, settings: ProviderSettings) -> KmsError:
@@ -70,6 +88,22 @@ def tls_error(raised: requests.exceptions.SSLError, kek: str, settings: Provider
     return MisconfiguredError(
         f"the server of {kek} and this client do not agree on TLS ({reason}): check port and protocol of the address"
     )
+
+
+def _trust(context: ssl.SSLContext, ca_file: str) -> None:
+    _require_readable(ca_file, "CA file", "ca_file")
+    try:
+        context.load_verify_locations(ca_file)
+    except (ssl.SSLError, OSError):
+        raise MisconfiguredError(f"the CA file {ca_file} is not PEM certificates: check ca_file") from None
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _present(context: ssl.SSLContext, certificate: str, key: str | None) -> None:

@@ -207,6 +207,10 @@ def test_k13_03_of_five_keys_the_third_is_refused_and_no_other_takes_its_place(
             assert fresh.opening(DATA, key_id) == key
     with pytest.raises(CannotUnwrapError):
         fresh.opening(DATA, third.key_id)
+    good = [record for record in fresh.records(DATA) if record.key_id != third.key_id]
+    for order in (good, good[::-1]):
+        pairs = [(record.wrapped, record.context) for record in order if record.wrapped]
+        assert provider.unwrap(pairs) == [keys[record.key_id].secret for record in order]
 
 
 def test_a_server_killed_between_two_chunks_of_a_rewrap_loses_no_key(

@@ -14,7 +14,7 @@ from kms.logins import AppRole
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import TransitProvider
 from kms.providers.hcvault_address import TransitAddress
-from kms.providers.hcvault_tls import tls_context
+from kms.providers.hcvault_tls import TlsFiles
 from kms.secret import SecretKey, SecretText
 from tests.kms.providers.transit import ONCE, Transit, frames_of, transit_on
 from tests.servers.authority import Authority, write_key
@@ -117,6 +117,31 @@ def test_a_client_certificate_that_is_refused_is_named(wanting: Transit, tmp_pat
 
 
 @openbao
+def test_a_renewed_client_certificate_is_shown_without_a_restart(wanting: Transit, tmp_path: Path) -> None:
+    server, cert, key = wanting.server, tmp_path / "client.crt", tmp_path / "client.key"
+    assert isinstance(server, BaoServer)
+    assert server.client_certificate is not None
+    ended, renewed = server.authority.client("old", ended=True), server.client_certificate
+    cert.write_bytes(ended.cert.read_bytes())
+    key.write_bytes(ended.key.read_bytes())
+    provider = wanting.provider(client_cert=str(cert), client_key=str(key))
+    for content in (ended.cert.read_bytes(), renewed.cert.read_bytes()):  # its key is not there yet
+        cert.write_bytes(content)
+        with pytest.raises(MisconfiguredError, match="has not expired"):
+            works(provider)
+    cert.unlink()
+    with pytest.raises(MisconfiguredError, match="has not expired"):
+        works(provider)
+    cert.write_bytes(renewed.cert.read_bytes())
+    key.write_bytes(renewed.key.read_bytes())
+    assert works(provider)
+    cert.write_bytes(server.authority.client("next").cert.read_bytes())  # half of the next one: ours is still good
+    assert provider._session is not None
+    provider._session.close()  # so that a connection is made
+    assert works(provider)
+
+
+@openbao
 def test_a_login_shows_the_certificate_too(wanting: Transit) -> None:
     """It comes to be refused for its role, and no further without a certificate."""
     login = AppRole("role", SecretText("s"))
@@ -129,7 +154,7 @@ def test_a_login_shows_the_certificate_too(wanting: Transit) -> None:
 def refused(**files: str | Path | None) -> str:
     settings = ProviderSettings(**{name: str(path) for name, path in files.items()})  # type: ignore[arg-type]
     with pytest.raises(MisconfiguredError) as raised:
-        tls_context(settings)
+        TlsFiles(settings)
     assert raised.value.__cause__ is None
     return str(raised.value)
 
