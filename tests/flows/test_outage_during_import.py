@@ -13,7 +13,7 @@ from sqlalchemy import Engine, Table, create_engine, func, select
 from kms import Keyring, KeyStore, LeaseSettings, UnavailableError, open_key_database
 from kms.patience import Patience
 from tests.kms.manual_clock import ManualClock
-from tests.kms.providers.transit import ONCE, Transit, transit_on
+from tests.kms.providers.transit import ONCE, Transit, transit_on, while_waiting
 from tests.servers.bao_server import BaoServer
 from tests.vault.cli.conftest import Run
 from tests.vault.projects import visit, write_policy
@@ -162,13 +162,11 @@ def test_an_outage_within_the_hard_lease_is_not_noticed(policy: Policy, transit:
 def test_an_outage_that_ends_before_the_deadline_is_waited_for(
     policy: Policy, transit: Transit, bao_raft: BaoServer
 ) -> None:
-    clock, steps = ManualClock(), [bao_raft.restart, bao_raft.unseal]
-    patience = Patience(deadline=SECONDS, sleep=lambda _: steps.pop(0)())
+    clock, patience = ManualClock(), while_waiting(bao_raft.restart, bao_raft.unseal)
 
     def outage() -> None:
         bao_raft.kill9()
         clock.advance(60)
 
     assert Import(policy, transit, clock, patience).run(outage) == 3 * ROWS_A_STATEMENT
-    assert steps == []
     assert stored(policy) == (3 * ROWS_A_STATEMENT, 3 * ROWS_A_STATEMENT)

@@ -2,7 +2,8 @@
 
 import base64
 import secrets
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -31,6 +32,19 @@ class Server(Protocol):
     def settings(self) -> dict[str, Any]: ...
 
     def client(self) -> hvac.Client: ...
+
+
+def while_waiting(*steps: Callable[[], object]) -> Patience:
+    """A long deadline; instead of each of the first waits between two attempts, a step."""
+    left = list(steps)
+
+    def wait(_: float) -> None:
+        if left:
+            left.pop(0)()
+        else:
+            time.sleep(0.05)
+
+    return Patience(deadline=60, sleep=wait)
 
 
 @dataclass
