@@ -129,6 +129,7 @@ class BaoServer:
     def freeze(self) -> None:
         """It takes connections and says nothing."""
         os.kill(self.pid, signal.SIGSTOP)
+        os.waitpid(self.pid, os.WUNTRACED)  # until then some of its threads may still answer
 
     def thaw(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
