@@ -15,6 +15,7 @@ from kms.key_record import Purpose
 from kms.keyring import Keyring
 from vault.codec import Codec
 from vault.codecs import codec_named
+from vault.codecs.padding import unpadded_id
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionError, DestroyedKeyError, UnknownKeyError
 from vault.index_slot import SlotKeys, SlotPin, term_column
@@ -59,7 +60,7 @@ class _SlotTerms:
         self._pin = pin
         self._keyring = keyring
         self._derive = (keyring.id, definition.table, definition.column, index.name)
-        self._equality = equality_encoding(codec_named(definition.codec), index)
+        self._equality = equality_encoding(codec_named(unpadded_id(definition.codec)), index)
         self._prefix = term_prefix(pin.generation, pin.key_id)
         self.forget_after_fork()
         forget_in_child(self)
