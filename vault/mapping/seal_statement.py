@@ -10,7 +10,7 @@ from sqlalchemy.sql.dml import ValuesBase
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.util import immutabledict
 
-from vault.errors import InvalidValueError, SealedColumnError
+from vault.errors import SealedColumnError
 from vault.mapping.attached import field_for
 from vault.mapping.defaults import default_value
 from vault.mapping.flush_rows import known_row
@@ -159,8 +159,7 @@ class _Writing:
         """For each value: the column's sealed bytes and the terms, by column key. Absent values give nothing."""
         field = field_for(self.connection.dialect, sealed)
         present = [place for place, value in enumerate(plain) if value is not Absent]
-        values = [plain[place] for place in present]
-        _refuse_too_long(sealed, values)
+        values = sealed.to_write([plain[place] for place in present])
         rows = None
         if bound is not None:
             rows = [bound[place] for place in present]
@@ -230,15 +229,3 @@ class _Writing:
         }
         changed._values = immutabledict({**kept, **added})
         self.changed = changed
-
-
-def _refuse_too_long(sealed: SealedColumn, values: list[Any]) -> None:
-    longest = sealed.type.longest
-    if longest is None:
-        return
-    for place, value in enumerate(values):
-        if isinstance(value, str) and len(value) > longest:
-            definition = sealed.definition
-            raise InvalidValueError(
-                f"the text is longer than String({longest})", definition.table, definition.column, place
-            )
