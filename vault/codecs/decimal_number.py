@@ -6,12 +6,16 @@ Equality is numeric and asks no context: `[-]digits E exponent` without zeros at
 
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from typing import Final
 
 from vault.codec import Codec
 from vault.codecs.integer import exact_int
 from vault.errors import InvalidValueError
 
 __all__ = ["DECIMAL", "exact_decimal", "normal_form"]
+
+# The farthest that other implementations agree on; below it Python has subnormal numbers.
+FARTHEST: Final = 999_999_999_999_999_999
 
 
 def exact_decimal(value: object) -> Decimal:
@@ -26,6 +30,8 @@ def exact_decimal(value: object) -> Decimal:
         return Decimal(number)
     if Decimal.is_snan(value):
         raise InvalidValueError("a signalling NaN cannot be compared, not even by the ORM: store a quiet NaN")
+    if value.is_finite() and abs(value.adjusted()) > FARTHEST:
+        raise InvalidValueError(f"decimal/1 holds numbers within 1E-{FARTHEST} and 1E+{FARTHEST}")
     return value
 
 
@@ -63,7 +69,7 @@ def decode(data: bytes) -> Decimal:
     except InvalidOperation:
         pass
     else:
-        if _text(number) == text and not number.is_snan():
+        if _is_ours(number) and _text(number) == text:
             return number
     raise ValueError("decimal/1 is the text that str() of a Decimal gives")
 
@@ -71,6 +77,14 @@ def decode(data: bytes) -> Decimal:
 def decode_many(parts: Sequence[bytes]) -> list[Decimal]:
     """Raises: ValueError as decode."""
     return list(map(decode, parts))
+
+
+def _is_ours(number: Decimal) -> bool:
+    try:
+        exact_decimal(number)
+    except InvalidValueError:
+        return False
+    return True
 
 
 def _text(number: Decimal) -> str:

@@ -62,6 +62,12 @@ def test_nan_is_stored_and_not_indexed_and_a_signalling_one_is_refused() -> None
         DECIMAL.encode(Decimal("sNaN"))
 
 
+def test_subnormal_numbers_which_few_others_have_are_refused() -> None:
+    DECIMAL.encode(Decimal("1E-999999999999999999"))
+    with pytest.raises(InvalidValueError, match="holds numbers within 1E-999999999999999999"):
+        DECIMAL.encode(Decimal("1E-1000000000000000000"))
+
+
 def test_the_normal_form_has_no_zeros_at_either_end() -> None:
     assert normal_form(Decimal("-0012.3400E-7")) == ("1234", -9)
     assert normal_form(Decimal("0E+9")) == ("", 0)
