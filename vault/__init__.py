@@ -25,11 +25,13 @@ from vault.field import Field
 from vault.mapping import AnyInteger, Coded, Sealed, definition_of, sealed_columns, term_columns
 from vault.normalise import casefold, digits, exact, trimmed
 from vault.opened import OpenedVault, open_vault
+from vault.row_context import BoundColumn
 from vault.term import BlindIndex
 
 __all__ = [
     "AnyInteger",
     "BlindIndex",
+    "BoundColumn",
     "CannotOpenError",
     "Codec",
     "Coded",
