@@ -101,7 +101,9 @@ def refuse_too_long(kind: TypeEngine[Any]) -> Callable[[Any], None] | None:
 
 def given(kind: TypeEngine[Any]) -> Conversion | None:
     """What the type makes of a value that is written or asked for; None where that is the value itself."""
-    return _label_of(kind) if isinstance(kind, Enum) else None
+    if isinstance(kind, Enum):
+        return _label_of(kind)
+    return _no_json_null if isinstance(kind, JSON) else None
 
 
 def restored(kind: TypeEngine[Any]) -> Conversion | None:
@@ -120,6 +122,13 @@ def snapshot(kind: TypeEngine[Any]) -> Conversion | None:
 
 def _as_bytes(value: Any) -> Any:
     return bytes(value) if isinstance(value, bytearray | memoryview) else value
+
+
+def _no_json_null(value: Any) -> Any:
+    """JSON.NULL is an int to Python, and would be stored as one."""
+    if value is JSON.NULL:
+        raise InvalidValueError("a sealed JSON column has no JSON.NULL beside SQL's NULL: use None")
+    return value
 
 
 def _label_of(kind: Enum) -> Conversion:

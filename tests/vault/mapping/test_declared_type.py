@@ -31,16 +31,19 @@ from sqlalchemy import (
     Text,
     Time,
     Uuid,
+    and_,
     insert,
+    null,
     select,
     text,
+    true,
     update,
 )
 from sqlalchemy import Enum as SqlEnum
 from sqlalchemy.dialects import mysql, postgresql
 
 from vault import AnyInteger, Coded, Sealed, register_codec
-from vault.errors import DefinitionError, FieldError, InvalidValueError
+from vault.errors import DefinitionError, FieldError, InvalidValueError, SealedColumnError
 from vault.mapping.declared_type import codec_id_of, most_bytes, refuse_too_long
 from vault.term import BlindIndex
 
@@ -295,3 +298,34 @@ def test_the_codec_of_a_subclass_is_that_of_its_type() -> None:
     assert codec_id_of(postgresql.TIMESTAMP(timezone=True)) == "datetime/1"
     assert codec_id_of(postgresql.ENUM("a", name="e")) == "enum/1"
     assert codec_id_of(mysql.TINYINT()) == "int64/1"
+
+
+def test_json_null_is_refused_where_it_would_be_stored_as_a_number(quick: Engine) -> None:
+    table = table_of(JSON)
+    table.create(quick)
+    with quick.begin() as connection:
+        with pytest.raises(InvalidValueError, match="use None"):
+            connection.execute(insert(table).values(x=JSON.NULL))
+        connection.execute(insert(table).values(x=null()))
+        connection.execute(insert(table), [{"x": None}, {"x": [None]}])
+        assert connection.scalars(select(table.c.id).where(table.c.x.is_(None))).all() == [1, 2]
+
+
+def test_a_truth_value_is_asked_by_equality_and_never_stands_alone(quick: Engine) -> None:
+    table = table_of(Boolean)
+    x = table.c.x
+    table.create(quick)
+    with quick.begin() as connection:
+        connection.execute(insert(table), [{"x": True}, {"x": False}, {"x": None}])
+        assert connection.scalars(select(table.c.id).where(x == True)).all() == [1]  # noqa: E712
+        assert connection.scalars(select(table.c.id).where(x != True)).all() == [2]  # noqa: E712
+        for ask in (lambda: x, lambda: ~x, lambda: and_(x, table.c.id > 0), lambda: x.is_(True), lambda: x == true()):
+            with pytest.raises(SealedColumnError):
+                connection.execute(select(table.c.id).where(ask()))
+        with pytest.raises(InvalidValueError, match="holds bool, not int"):
+            connection.execute(select(table.c.id).where(x == 1))
+
+
+def test_a_part_of_a_json_value_cannot_be_asked_for() -> None:
+    with pytest.raises(SealedColumnError, match="filter in Python"):
+        _ = table_of(JSON).c.x["a"]
