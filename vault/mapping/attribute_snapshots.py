@@ -29,4 +29,4 @@ def _listen(attribute: Any, keep: Any) -> None:
     def assigned(_target: Any, value: Any, _old: Any, _initiator: Any) -> Any:
         return keep(value)
 
-    event.listen(attribute, "set", assigned, retval=True, propagate=True)
+    event.listen(attribute, "set", assigned, retval=True)

@@ -1,5 +1,6 @@
 import json
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -81,6 +82,30 @@ def test_what_json_has_not_is_refused(value: object, said: str) -> None:
 def test_as_deep_and_as_long_as_is_allowed() -> None:
     assert read(spell(nested(DEEPEST))) == nested(DEEPEST)
     assert read(spell(1 - 10**MOST_DIGITS)) == 1 - 10**MOST_DIGITS
+
+
+SPELLINGS: list[Callable[[Any], str]] = [
+    json.dumps,
+    lambda value: json.dumps(value, separators=(",", ":")),
+    lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True),
+    lambda value: json.dumps(value, indent=1),
+    lambda value: spell(value) + " ",
+]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ),
+    st.sampled_from(SPELLINGS),
+)
+def test_of_all_spellings_of_a_value_one_is_read(value: Any, other: Callable[[Any], str]) -> None:
+    assert spell(read(spell(value))) == spell(value)
+    text = other(value)
+    if text != spell(value):
+        with pytest.raises(ValueError, match="one spelling"):
+            read(text)
 
 
 @given(st.text(alphabet='{}[]",:0123456789.eE+-nultrfas \\') | st.text())

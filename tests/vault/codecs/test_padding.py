@@ -1,13 +1,14 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vault.codecs import codec_named
 from vault.codecs.padding import LARGEST, padded_length, padding_suffix, unpadded_id
 from vault.errors import DefinitionError, InvalidValueError
 
+NEARLY = st.lists(st.sampled_from([0, 0, 0x80, 0x41]), max_size=12).map(bytes)
 SIZES = st.integers(2, 40)
 
 
@@ -33,7 +34,9 @@ def test_what_does_not_fit_a_fixed_width_is_refused_and_never_cut() -> None:
         codec.encode("Anna")
 
 
-@given(st.sampled_from(["bytes/1+pad4", "bytes/1+fix4", "str/1+pad3"]), st.binary(max_size=20))
+@given(st.sampled_from(["bytes/1+pad4", "bytes/1+fix4", "str/1+pad3"]), st.binary(max_size=20) | NEARLY)
+@example("bytes/1+pad4", b"A\x80" + bytes(6))  # a block too many
+@example("bytes/1+fix4", b"Annabel\x80")
 def test_what_is_read_is_written_the_same_or_refused(codec_id: str, data: bytes) -> None:
     codec = codec_named(codec_id)
     try:

@@ -1,3 +1,4 @@
+import struct
 from datetime import timedelta
 
 import pytest
@@ -17,7 +18,10 @@ def test_every_clock_comes_back_and_all_are_of_one_length(clock: WallClock) -> N
     assert len(clock.storage()) == len(clock.equality()) == WALL_CLOCK_BYTES
 
 
-@given(st.binary(min_size=WALL_CLOCK_BYTES, max_size=WALL_CLOCK_BYTES))
+OFFSETS = st.sampled_from([0, 1, -1, DAY - 1, 1 - DAY, DAY, -DAY]) | st.integers(-(2**63), 2**63 - 1)
+
+
+@given(st.builds(struct.Struct("<Bqq").pack, st.integers(0, 4), st.integers(-(2**63), 2**63 - 1), OFFSETS))
 def test_what_is_read_is_written_the_same_or_refused(data: bytes) -> None:
     try:
         clock = WallClock.of_storage(data)
