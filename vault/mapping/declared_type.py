@@ -28,7 +28,7 @@ from vault.errors import DefinitionError, InvalidValueError
 from vault.mapping.frozen_json import frozen
 from vault.mapping.stored_types import Coded
 
-__all__ = ["codec_id_of", "given", "most_bytes", "refuse_too_long", "restored", "snapshot"]
+__all__ = ["Conversion", "codec_id_of", "given", "most_bytes", "refuse_too_long", "restored", "snapshot"]
 
 MOST_UTF8_BYTES_A_CHARACTER: Final = 4
 # Ours: beside its digits a number may be written with a sign, a point, an exponent, and trailing zeros.

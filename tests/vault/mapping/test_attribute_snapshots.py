@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import JSON, Engine, LargeBinary, select
+from sqlalchemy import JSON, Engine, LargeBinary, select, update
+from sqlalchemy import Enum as SqlEnum
 from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -120,3 +121,52 @@ def test_sqlalchemy_is_told_that_json_has_no_hash_as_of_its_own_type(charts: Ses
     with pytest.raises(InvalidRequestError, match="non-hashable") as raised:
         charts.execute(select(Chart.id, Chart.data)).unique().all()
     assert "§" not in str(raised.value)
+
+
+UPDATES: dict[str, Any] = {
+    "by condition": lambda value: (update(Chart).where(Chart.id == 1).values(data=value), None),
+    "evaluated": lambda value: (
+        update(Chart).where(Chart.id == 1).values(data=value).execution_options(synchronize_session="evaluate"),
+        None,
+    ),
+    "by primary key": lambda value: (update(Chart), [{"id": 1, "data": value}]),
+}
+
+
+@pytest.mark.parametrize("way", UPDATES)
+def test_k05_05_what_an_update_statement_sets_in_objects_does_not_change_in_place(charts: Session, way: str) -> None:
+    chart = Chart(id=1, data={"plain§": []})
+    charts.add(chart)
+    charts.commit()
+    mine: dict[str, Any] = {"plain§": [1]}
+    statement, rows = UPDATES[way](mine)
+    charts.execute(statement, rows)
+    assert chart.data == {"plain§": [1]}
+    with pytest.raises(TypeError, match="does not change in place"):
+        chart.data["plain§"].append(2)
+    mine["plain§"].append(2)
+    charts.commit()
+    assert chart.data == stored(charts) == {"plain§": [1]}
+
+
+class Folder(Base):
+    """Row-bound."""
+
+    __tablename__ = "folder"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    data: Mapped[Any] = mapped_column(Sealed(JSON, bind="id"))
+    state: Mapped[Any] = mapped_column(Sealed(SqlEnum("plain§open", "plain§shut"), bind="id"))
+
+
+def test_k05_05_a_row_bound_value_is_frozen_too(charts: Session) -> None:
+    charts.add(Folder(id=7, data={"plain§": [1]}, state="plain§shut"))
+    charts.commit()
+    charts.expunge_all()
+    folder = charts.get_one(Folder, 7)
+    assert (folder.data, folder.state) == ({"plain§": [1]}, "plain§shut")
+    with pytest.raises(TypeError, match="does not change in place"):
+        folder.data["plain§"].append(2)
+    folder.data = {**folder.data, "other": "plain§"}
+    charts.commit()
+    charts.expunge_all()
+    assert charts.get_one(Folder, 7).data == {"plain§": [1], "other": "plain§"}
