@@ -122,7 +122,7 @@ def test_k01_01_null_the_empty_text_and_a_blank_are_three_values(name: Field) ->
 
 
 def test_k01_03_fields_that_are_not_set_stay_null_with_their_terms(keyring: Keyring) -> None:
-    columns = {"name": "str/1", "age": "int64/1", "weight": "float64/1", "photo": "bytes/1"}
+    columns = {"name": "str/1", "age": "int64/1", "born": "date/1", "notes": "json/1"}
     fields = {
         c: Field(FieldDefinition("patients", c, codec, indexes=(BlindIndex(),)), keyring)
         for c, codec in columns.items()
