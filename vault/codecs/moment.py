@@ -27,10 +27,12 @@ def clock_of(value: object) -> WallClock:
     try:
         day = (datetime.toordinal(value) - EPOCH_ORDINAL) * DAY
         shown = day + microseconds_shown(value.hour, value.minute, value.second, value.microsecond)
-        return WallClock(shown, offset_of(value.tzinfo, value.utcoffset()), value.fold)
     except (ArithmeticError, TypeError, ValueError):
-        pass  # those of a tzinfo or a subclass may hold the value: ours is raised outside
-    raise InvalidValueError("this datetime has no place on the calendar, or its tzinfo fails for it")
+        pass  # those of a subclass may hold the value: ours is raised outside
+    else:
+        if isinstance(shown, int):  # pandas.NaT is a datetime with the hour NaN
+            return WallClock(shown, offset_of(value), value.fold)
+    raise InvalidValueError("this datetime has no place on the calendar")
 
 
 def encode(value: object) -> bytes:

@@ -18,11 +18,7 @@ def clock_of(value: object) -> WallClock:
     if not isinstance(value, time):
         raise InvalidValueError(f"time/1 holds datetime.time, not {type(value).__name__}")
     shown = microseconds_shown(value.hour, value.minute, value.second, value.microsecond)
-    try:
-        return WallClock(shown, offset_of(value.tzinfo, value.utcoffset()), value.fold)
-    except (ArithmeticError, TypeError, ValueError):
-        pass  # those of a tzinfo or a subclass may hold the value: ours is raised outside
-    raise InvalidValueError("the tzinfo of this time fails for it")
+    return WallClock(shown, offset_of(value), value.fold)
 
 
 def encode(value: object) -> bytes:

@@ -7,7 +7,7 @@ Both numbers are microseconds in two's complement, little-endian; a naive clock'
 
 import struct
 from dataclasses import dataclass
-from datetime import timedelta, timezone, tzinfo
+from datetime import datetime, time, timedelta, timezone
 from typing import Final
 
 from vault.errors import InvalidValueError
@@ -62,10 +62,18 @@ def microseconds_shown(hour: int, minute: int, second: int, microsecond: int) ->
     return ((hour * 60 + minute) * 60 + second) * 1_000_000 + microsecond
 
 
-def offset_of(zone: tzinfo | None, offset: timedelta | None) -> int | None:
-    """utcoffset() in microseconds; None for a naive value. Raises: InvalidValueError for a zone that gives none."""
-    if offset is not None:
-        return offset // MICROSECOND
-    if zone is not None:
-        raise InvalidValueError("its tzinfo gives no offset from UTC, so the zone would be lost: use a fixed offset")
-    return None
+def offset_of(value: datetime | time) -> int | None:
+    """Its offset from UTC in microseconds; None for a naive value.
+
+    Raises: InvalidValueError for a tzinfo that gives no offset, or fails.
+    """
+    try:
+        offset = value.utcoffset()
+    except Exception:  # noqa: BLE001, S110  # a tzinfo is the application's; what it raises may hold the value
+        pass
+    else:
+        if offset is not None:
+            return offset // MICROSECOND
+        if value.tzinfo is None:
+            return None
+    raise InvalidValueError("its tzinfo gives no offset from UTC, so the zone would be lost: use a fixed offset")

@@ -1,4 +1,5 @@
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -57,7 +58,15 @@ class Silent(tzinfo):
 
 class Failing(tzinfo):
     def utcoffset(self, when: datetime | None) -> timedelta:
-        raise ValueError(f"no offset for the year {when.year if when else 0}")
+        raise LookupError(f"no offset for the year {when.year if when else 0}")
+
+
+class Unplaced(datetime):
+    """As pandas.NaT, which is a datetime to isinstance()."""
+
+    @property
+    def hour(self) -> Any:
+        return float("nan")
 
 
 class Nanoseconds(datetime):
@@ -70,7 +79,8 @@ class Nanoseconds(datetime):
         (date(2031, 1, 1), "not date"),
         ("2031-01-01T00:00:00", "not str"),
         (datetime(2031, 1, 1, tzinfo=Silent()), "gives no offset"),
-        (datetime(2031, 1, 1, tzinfo=Failing()), "its tzinfo fails"),
+        (datetime(2031, 1, 1, tzinfo=Failing()), "gives no offset"),
+        (Unplaced(2031, 1, 1), "no place on the calendar"),
         (Nanoseconds(2031, 1, 1, tzinfo=UTC), "finer"),
     ],
 )
