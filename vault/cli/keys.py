@@ -8,6 +8,7 @@ from rich.table import Column, Table
 
 from kms import Purpose
 from vault.cli.key_faults import key_faults, say_faults
+from vault.cli.key_policy import print_policy
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_keys, open_project
 
 app = typer.Typer(help="The data keys of the keyring.", no_args_is_help=True)
@@ -16,6 +17,9 @@ app = typer.Typer(help="The data keys of the keyring.", no_args_is_help=True)
 @app.callback()
 def keys() -> None:
     """The data keys of the keyring."""
+
+
+app.command(name="policy")(print_policy)
 
 
 @app.command(name="list")
