@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from kms import Purpose
+from kms.kek_health import kek_health
+from vault.cli.kek_health import keyring_to_list
 from vault.cli.key_faults import key_faults, say_faults
 from vault.cli.key_policy import print_policy
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_keys, open_project
@@ -24,8 +26,10 @@ app.command(name="policy")(print_policy)
 
 @app.command(name="list")
 def list_keys(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> None:
-    """Key ids, purposes, states and ages; never the keys."""
-    project = open_project(policy)
+    """Key ids, purposes, states and ages, and whether the key-encryption key answers; never the keys."""
+    keyring, provider, kek = keyring_to_list(policy)
+    records = keyring.records()
+    health = {one.kek: str(one) for one in kek_health(provider, records)}
     rows = [
         {
             "key_id": record.key_id.hex(),
@@ -36,17 +40,21 @@ def list_keys(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> Non
             "kek": record.wrapped.kek if record.wrapped else "",
             "kek_version": record.wrapped.kek_version if record.wrapped else "",
         }
-        for record in project.opened.keyring.records()
+        for record in records
     ]
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        typer.echo(json.dumps([row | {"kek_health": health.get(str(row["kek"]), "")} for row in rows], indent=2))
         return
     # Nothing is cut off on a narrow screen: half an id names no key.
     columns = (Column(name, overflow="fold", no_wrap=name == "key_id") for name in rows[0])
-    table = Table(*columns, title=f"keyring {project.opened.keyring.name}")
+    table = Table(*columns, title=f"keyring {keyring.name}")
     for row in rows:
         table.add_row(*(str(cell) for cell in row.values()))
-    Console(markup=False).print(table)  # what the database says is text, brackets too
+    console = Console(markup=False, highlight=False)
+    console.print(table)  # what the database says is text, brackets too
+    console.print(f"new keys are wrapped by {kek}", soft_wrap=True)
+    for name, state in health.items():
+        console.print(f"{name} {state}", soft_wrap=True)
 
 
 @app.command(name="check")
