@@ -42,8 +42,8 @@ class AwsKmsProvider:
     """
 
     def __init__(self, address: AwsKmsAddress, settings: ProviderSettings, *, patience: Patience | None = None) -> None:
-        checked_endpoint(settings)
         self.uri = address.uri
+        checked_endpoint(settings)
         self._address = address
         self._settings = settings
         self._patience = patience or Patience(deadline=settings.deadline)
@@ -175,11 +175,10 @@ class AwsKmsProvider:
     def _call(self, operation: str, kek: str, **members: Any) -> dict[str, Any] | KmsError:
         """The answer. Errors are returned, and raised by callers whose frames hold no key in the clear."""
         try:
-            client = self._connected()
-            with hushed():
-                answer = getattr(client, operation)(**members)
+            with hushed():  # credentials are asked for when the client is made
+                answer = getattr(self._connected(), operation)(**members)
         except KmsError as ours:
-            return ours
+            return type(ours)(*ours.args)  # without this frame, which holds a key
         except Exception as raised:  # noqa: BLE001  # whatever it is, its text may hold a body
             return error_for_exception(raised, kek)
         return answer if isinstance(answer, dict) else UnavailableError(f"the endpoint of {kek} gave no proper answer")

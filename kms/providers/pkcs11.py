@@ -45,13 +45,13 @@ class Pkcs11Provider:
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
         """pin: where the address names no file with it."""
+        self._address = address
+        self._held: tuple[int, TokenKey] | None = None
         if (pin is None) == (address.pin_file is None):
             raise MisconfiguredError(f"{address} needs its PIN in one place: pin-source=file:/PATH, or the settings")
-        self._address = address
         self._settings_pin = pin
         self._random = random
         self._module: Module = loaded_module(address.module)
-        self._held: tuple[int, TokenKey] | None = None
 
     @classmethod
     def from_uri(cls, uri: str, settings: ProviderSettings = ProviderSettings()) -> "Pkcs11Provider":
