@@ -1,6 +1,8 @@
 """Keys under a key on a real token (SoftHSM): what comes back, what is refused, and what happens when it goes away."""
 
+import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -26,10 +28,11 @@ from kms.open_provider import open_provider
 from kms.provider import Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.pkcs11 import Pkcs11Provider
+from kms.providers.pkcs11_address import Pkcs11Address, kek_identity
 from kms.providers.pkcs11_module import loaded_module
 from kms.secret import SecretKey, SecretText
 from tests.kms.providers.transit import frames_of
-from tests.servers.softhsm import PIN, Token
+from tests.servers.softhsm import PIN, TEMPLATE, Token
 
 KEY, OTHER = SecretKey(bytes(range(32))), SecretKey(bytes(32))
 
@@ -308,3 +311,37 @@ def test_a_missing_extra_is_told_as_such() -> None:
 def test_the_newest_key_is_the_one_that_wraps(token: Token) -> None:
     newest, wrapped = opened(token.uri()).newest(), opened(token.uri()).wrap(KEY, b"p")
     assert newest == (wrapped.kek, wrapped.kek_version)
+
+
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "kms_pkcs11.json").read_text())
+
+
+def test_a_token_wraps_and_opens_as_the_vectors_say(token: Token) -> None:
+    """The vectors' keys are put on the token, which then is the only one that has them."""
+    providers = {}
+    for number, kek in enumerate(sorted({test["kek"] for test in VECTORS["tests"]})):
+        token.run(
+            "session.create_object({A.CLASS: ObjectClass.SECRET_KEY, A.KEY_TYPE: KeyType.AES, A.TOKEN: True,"
+            f" A.VALUE: bytes.fromhex('{kek}'), A.LABEL: 'vector {number}', {TEMPLATE}}})"
+        )
+        address = Pkcs11Address.parse(token.uri(f"object=vector%20{number}"))
+        providers[kek] = Pkcs11Provider(address, random=lambda n: bytes.fromhex(VECTORS["tests"][0]["iv"])[:n])
+    for test in VECTORS["tests"]:
+        provider, place = providers[test["kek"]], bytes.fromhex(test["context"])
+        wrapped = Wrapped(bytes.fromhex(test["wrapped"]), provider.newest()[0], "1")
+        if test["result"] == "valid":
+            assert provider.unwrap([(wrapped, place)]) == [SecretKey(bytes.fromhex(test["key"]))], test["comment"]
+            assert provider.wrap(SecretKey(bytes.fromhex(test["key"])), place) == wrapped, test["comment"]
+        else:
+            with pytest.raises(CannotUnwrapError):
+                provider.unwrap([(wrapped, place)])
+
+
+def test_an_identity_is_spelled_as_the_vectors_say() -> None:
+    for one in VECTORS["identities"]:
+        assert kek_identity(one["serial"], bytes.fromhex(one["id"]), one["label"]) == one["identity"]
+
+
+def test_the_vectors_are_those_that_their_script_writes() -> None:
+    script = Path(__file__).parents[2] / "vectors" / "write_kms_pkcs11_vectors.py"
+    assert runpy.run_path(str(script))["text"]() == script.with_name("kms_pkcs11.json").read_text()
