@@ -224,3 +224,13 @@ def test_the_newest_key_is_the_one_that_wraps() -> None:
     provider = LocalProvider(KEY)
     wrapped = provider.wrap(KEY, b"p")
     assert provider.newest() == (wrapped.kek, wrapped.kek_version)
+
+
+def test_a_file_that_goes_away_is_missed_at_the_next_start(tmp_path: Path) -> None:
+    create_key_file(tmp_path / "kek")
+    provider = LocalProvider.from_uri(f"local:{tmp_path / 'kek'}")
+    wrapped = provider.wrap(KEY, b"place")
+    (tmp_path / "kek").unlink()
+    assert provider.unwrap([(wrapped, b"place")]) == [KEY]
+    with pytest.raises(KeyFileError, match="No such file"):
+        LocalProvider.from_uri(f"local:{tmp_path / 'kek'}")
