@@ -92,7 +92,7 @@ def test_a_key_file_with_a_passphrase_is_made_and_used(run: Run, tmp_path: Path,
     assert PASSPHRASE not in made.out
     assert json.loads((tmp_path / "kek").read_text())["kdf"] == "argon2id"
     assert stat.S_IMODE((tmp_path / "kek").stat().st_mode) == 0o600
-    assert run("keys", "list").status == 0
+    assert run("keys", "check").status == 0
     assert run("init").status == 0
     assert "there already or elsewhere" in run("init", "--passphrase").err
 
@@ -125,7 +125,8 @@ def test_a_plain_file_that_was_put_in_the_place_is_refused(run: Run, tmp_path: P
     write_policy(tmp_path)
     assert run("init", "--passphrase").status == 0
     (tmp_path / "kek").write_text("00" * 32)
-    assert "has no passphrase, but one is given" in run("keys", "list").err
+    assert "has no passphrase, but one is given" in run("keys", "check").err
+    assert "refuses: " in run("keys", "list").out
 
 
 def test_a_passphrase_is_typed_twice_and_never_shown(tmp_path: Path) -> None:
