@@ -14,7 +14,7 @@ from kms.errors import (
 from kms.key_record import KeyRecord
 from kms.provider import Wrapped
 
-__all__ = ["Asked", "all_or_each_alone"]
+__all__ = ["Asked", "all_or_each_alone", "not_all"]
 
 Given = TypeVar("Given")
 Pairs = Sequence[tuple[Wrapped, bytes]]
@@ -45,3 +45,14 @@ def all_or_each_alone(work: Callable[[Pairs], list[Given]], records: Sequence[Ke
         except OF_ONE_KEY as error:
             failures[key_id] = error
     return given, failures
+
+
+def not_all(done: str, failures: dict[bytes, KmsError], live: int) -> KmsError:
+    """The first error, with the ids of all the keys that each reason keeps back. done: what was to be done to them."""
+    first, *_ = failures.values()
+    by_reason: dict[str, list[str]] = {}
+    for key_id, error in failures.items():
+        by_reason.setdefault(str(error), []).append(key_id.hex())
+    said = "; ".join(f"key {', '.join(ids)}: {reason}" for reason, ids in by_reason.items())
+    others = ", the others are" if len(failures) < live else ""
+    return type(first)(f"{len(failures)} of {live} keys are not {done}{others}: {said}")

@@ -8,6 +8,7 @@ from kms.key_changes import KeyChanges
 from kms.key_record import KeyRecord, KeyringState, Purpose
 from kms.key_store import KeyStore
 from kms.lease import LeaseSettings
+from kms.moving import move
 from kms.new_key import RandomBytes
 from kms.provider import KeyProvider
 from kms.rewrapping import rewrap
@@ -50,6 +51,16 @@ class KeyLifecycle:
         Raises: KmsError; if some keys cannot be rewrapped, after the others were, with the ids of these.
         """
         changed = {record.key_id for record in rewrap(self._store, self._provider, self._read())}
+        return [record for record in self._read().records if record.key_id in changed]
+
+    def move(self, to: KeyProvider) -> list[KeyRecord]:
+        """Wrap every live key by another provider's KEK, and give those that this call changed, as they are.
+
+        No data is touched. It may be called again at any time, and by two processes at once. Every process that uses
+        the keyring, this one too, opens its keys afterwards only if it was given the other KEK: see docs/keys-move.md.
+        Raises: KmsError; if some keys do not unwrap, after the others were moved, with the ids of these.
+        """
+        changed = {record.key_id for record in move(self._store, self._provider, to, self._read())}
         return [record for record in self._read().records if record.key_id in changed]
 
     def rotate(self, purpose: Purpose) -> KeyRecord:

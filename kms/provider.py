@@ -2,12 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Final, Protocol, runtime_checkable
 
 from kms.framing import framed
 from kms.secret import SecretKey
 
-__all__ = ["KEYRING_ID_BYTES", "KEY_ID_BYTES", "KeyProvider", "NamesNewest", "Rewraps", "Wrapped", "wrap_context"]
+__all__ = [
+    "KEYRING_ID_BYTES",
+    "KEY_ID_BYTES",
+    "KeyProvider",
+    "KnowsKeks",
+    "NamesNewest",
+    "Opens",
+    "Rewraps",
+    "Wrapped",
+    "wrap_context",
+]
 
 KEYRING_ID_BYTES: Final = 16
 KEY_ID_BYTES: Final = 4
@@ -55,6 +66,23 @@ class Rewraps(Protocol):
 
         All or nothing. Raises: as KeyProvider.unwrap.
         """
+        ...
+
+
+class Opens(IntEnum):
+    """How sure a provider is that a KEK, as a stored row names it, is one that it asks."""
+
+    NO = 0
+    PERHAPS = 1  # the same key may go by two names: a host renamed, a token that is not there to be asked
+    SURELY = 2
+
+
+@runtime_checkable
+class KnowsKeks(Protocol):
+    """A provider that can say whether keys wrapped by a KEK are to be unwrapped by it."""
+
+    def opens(self, kek: str) -> Opens:
+        """kek: the exact key that a row records. Raises nothing: an outage makes it PERHAPS at most."""
         ...
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from kms.errors import CannotUnwrapError, KmsError, UnavailableError
 from kms.fork import forget_in_child
 from kms.patience import Patience
-from kms.provider import Wrapped
+from kms.provider import Opens, Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.awskms_address import AwsKmsAddress
 from kms.providers.awskms_arn import KeyArn
@@ -75,6 +75,14 @@ class AwsKmsProvider:
     def rewrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[Wrapped]:
         """The keys under the newest material of the key that the URI names now; they stay inside KMS."""
         return self._of_all(self._re_encrypt, wrapped)
+
+    def opens(self, kek: str) -> Opens:
+        """Any key of the URI's region and account; where it says no account, the login's may be another."""
+        try:
+            self._address.key_id_of(kek)
+        except CannotUnwrapError:
+            return Opens.NO
+        return Opens.PERHAPS if self._address.account is None else Opens.SURELY
 
     def _of_all(
         self, operation: Callable[[Wrapped, bytes], Given | KmsError], wrapped: Sequence[tuple[Wrapped, bytes]]

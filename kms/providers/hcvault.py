@@ -24,9 +24,9 @@ from kms.logins.login import VaultClient
 from kms.logins.session import LoginSession
 from kms.logins.token import Token
 from kms.patience import Patience
-from kms.provider import Wrapped
+from kms.provider import Opens, Wrapped
 from kms.provider_settings import ProviderSettings
-from kms.providers.hcvault_address import TransitAddress
+from kms.providers.hcvault_address import TransitAddress, same_path
 from kms.providers.hcvault_client import connect, open_session
 from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text, oldest_of, version_of
 from kms.providers.hcvault_tls import tls_error
@@ -109,6 +109,12 @@ class TransitProvider:
         with until(self._patience.end()):
             return self._in_batches("rewrap", self._rewrapped, wrapped)
 
+    def opens(self, kek: str) -> Opens:
+        """The Transit key of the URI; perhaps also what was its name on a server called otherwise."""
+        if kek == self.kek:
+            return Opens.SURELY
+        return Opens.PERHAPS if same_path(kek, self.kek) else Opens.NO
+
     def _in_batches(
         self,
         operation: str,
@@ -122,7 +128,7 @@ class TransitProvider:
             if isinstance(batch, _TooComplexError) and size > 1:
                 size //= 2
             elif isinstance(batch, Exception):
-                raise batch
+                raise self._of_another(batch, wrapped)
             else:
                 given += batch
         return given
@@ -157,6 +163,13 @@ class TransitProvider:
     def _item_error(self, text: str, one: Wrapped) -> KmsError:
         known = error_for_text(text, self.kek, wrapped_by=one.ciphertext)
         return known or CannotUnwrapError(f"a wrapped key does not open under {self.kek}")
+
+    def _of_another(self, error: KmsError, wrapped: Sequence[tuple[Wrapped, bytes]]) -> KmsError:
+        """The error, or what is more likely: that a row names another KEK."""
+        other = next((one.kek for one, _ in wrapped if one.kek not in {"", self.kek}), None)
+        if other is None or not isinstance(error, CannotUnwrapError):
+            return error
+        return CannotUnwrapError(f"wrapped by {other}, but the key is {self.kek}: give the URI of the right one")
 
     def _key(self, result: dict[str, Any]) -> SecretKey | KmsError:
         try:

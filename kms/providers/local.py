@@ -20,7 +20,7 @@ from kms.passphrase_file import (
 )
 from kms.passphrase_kdf import RFC_9106_LOW_MEMORY, PassphraseKdf
 from kms.private_file import read_private_file, write_private_file
-from kms.provider import Wrapped
+from kms.provider import Opens, Wrapped
 from kms.secret import SecretKey, SecretText
 
 __all__ = ["LocalProvider", "create_key_file", "is_passphrase_protected", "read_key_file"]
@@ -63,6 +63,10 @@ class LocalProvider:
     def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
         """The keys, in order. Raises: CannotUnwrapError."""
         return [self._unwrap_one(one, context) for one, context in wrapped]
+
+    def opens(self, kek: str) -> Opens:
+        """Only what the key in the file wrapped."""
+        return Opens.SURELY if kek == self.kek else Opens.NO
 
     def newest(self) -> tuple[str, str]:
         """The key in the file, which is the only one."""

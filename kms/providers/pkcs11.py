@@ -14,9 +14,9 @@ except ImportError:
     raise MissingExtraError("keys on PKCS#11 tokens need an extra: pip install 'noisevault[pkcs11]'") from None
 
 from kms.private_file import read_private_file
-from kms.provider import Wrapped
+from kms.provider import Opens, Wrapped
 from kms.provider_settings import ProviderSettings
-from kms.providers.pkcs11_address import Pkcs11Address
+from kms.providers.pkcs11_address import Pkcs11Address, may_be_one_key
 from kms.providers.pkcs11_failures import error_for, is_lost
 from kms.providers.pkcs11_kek import SP_800_38D_IV_BYTES, SP_800_38D_TAG_BYTES, TokenKey
 from kms.providers.pkcs11_module import Module, loaded_module
@@ -71,6 +71,18 @@ class Pkcs11Provider:
     def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
         """The keys, in order; a token takes them one by one."""
         return self._on_token(lambda kek: [self._open(kek, one, context) for one, context in wrapped])
+
+    def opens(self, kek: str) -> Opens:
+        """The key that the address names; perhaps also one of the same token that may have been renamed since."""
+        if not kek.startswith("pkcs11:"):
+            return Opens.NO
+        try:
+            identity, _ = self.newest() if self._held is None else (self.kek, ONLY_VERSION)
+        except KmsError:
+            return Opens.PERHAPS
+        if kek == identity:
+            return Opens.SURELY
+        return Opens.PERHAPS if may_be_one_key(kek, identity) else Opens.NO
 
     def newest(self) -> tuple[str, str]:
         """The one key that the address names, as the token describes it now."""

@@ -15,6 +15,7 @@ from kms.key_store import KeyStore, _replaced
 from kms.keyring import Keyring
 from kms.provider import Wrapped
 from kms.rewrapping import rewrap
+from kms.routed_provider import RoutedProvider
 from kms.secret import SecretKey
 from tests.kms.racing import race
 from tests.kms.rested import let_rest
@@ -206,3 +207,16 @@ def test_a_provider_that_can_do_neither_says_so(store: KeyStore, provider: Scrip
     Keyring.create(store, provider, "main")
     with pytest.raises(MisconfiguredError, match=r"ScriptedProvider cannot rewrap.*which key.* is its newest"):
         rewrap(store, provider, store.load("main"))
+
+
+def test_keys_under_a_former_kek_are_not_moved_by_a_rewrap_and_are_named(store: KeyStore) -> None:
+    first, former = RewrappingProvider(), ScriptedProvider(bytes([1] * 32))
+    keyring = Keyring.create(store, RoutedProvider(first, former), "main")
+    data, *_ = keyring.records()
+    (key,) = first.unwrap([(record.wrapped, record.context) for record in [data] if record.wrapped is not None])
+    store.replace_wrapped([(data, former.wrap(key, data.context))])
+    first.version = 2
+    with pytest.raises(MisconfiguredError, match=f"1 of 3 .*{data.key_id.hex()}: wrapped by local:.*keys move"):
+        keyring.lifecycle.rewrap()
+    assert versions(store) == ["1", "2", "2"]
+    assert keyring.sealing(DATA).key.secret == key

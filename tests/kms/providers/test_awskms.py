@@ -22,7 +22,7 @@ from kms.key_tables import key_table
 from kms.keyring import Keyring
 from kms.open_provider import open_provider
 from kms.patience import Patience
-from kms.provider import Wrapped
+from kms.provider import Opens, Wrapped
 from kms.providers.awskms import AT_ONCE, NOT_TOLD, AwsKmsProvider
 from kms.secret import SecretKey
 from tests.kms.manual_clock import ManualClock
@@ -399,3 +399,13 @@ def test_a_keyring_follows_an_alias_to_another_key(aws: Aws, store: KeyStore) ->
     assert fresh.lifecycle.check() == []
     assert fresh.sealing(DATA).key == key
     aws.admin.delete_alias(AliasName=alias)
+
+
+def test_it_opens_the_keys_of_its_region_and_account(aws: Aws) -> None:
+    arn = aws.create_key()
+    here, elsewhere = f"awskms://{arn}", f"awskms://{arn.replace('eu-central-1', 'eu-west-1')}"
+    foreign = f"awskms://{arn.replace('123456789012', '210987654321')}"
+    by_arn, by_alias = aws.provider(arn), aws.provider("awskms://alias/app?region=eu-central-1")
+    assert [by_arn.opens(kek) for kek in (here, elsewhere, foreign)] == [Opens.SURELY, Opens.NO, Opens.NO]
+    assert [by_alias.opens(kek) for kek in (here, elsewhere, foreign)] == [Opens.PERHAPS, Opens.NO, Opens.PERHAPS]
+    assert by_arn.opens("local:8963") is by_alias.opens("awskms://alias/app") is Opens.NO

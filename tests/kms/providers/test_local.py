@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kms.errors import CannotUnwrapError, KeyFileError, MisconfiguredError, WrongPassphraseError
 from kms.open_provider import open_provider
 from kms.passphrase_kdf import Argon2id
-from kms.provider import Wrapped
+from kms.provider import Opens, Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.local import LocalProvider, create_key_file, is_passphrase_protected, parse_key, read_key_file
 from kms.secret import SecretKey, SecretText
@@ -234,3 +234,9 @@ def test_a_file_that_goes_away_is_missed_at_the_next_start(tmp_path: Path) -> No
     assert provider.unwrap([(wrapped, b"place")]) == [KEY]
     with pytest.raises(KeyFileError, match="No such file"):
         LocalProvider.from_uri(f"local:{tmp_path / 'kek'}")
+
+
+def test_it_opens_what_its_own_key_wrapped_and_nothing_else() -> None:
+    one, other = LocalProvider(SecretKey(bytes(32))), LocalProvider(SecretKey(bytes([1] * 32)))
+    assert one.opens(one.kek) is Opens.SURELY
+    assert one.opens(other.kek) is one.opens("local:") is one.opens("hcvault://h:8200/t/keys/k") is Opens.NO

@@ -25,7 +25,7 @@ from kms.errors import (
     UnavailableError,
 )
 from kms.open_provider import open_provider
-from kms.provider import Wrapped
+from kms.provider import Opens, Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.pkcs11 import Pkcs11Provider
 from kms.providers.pkcs11_address import Pkcs11Address, kek_identity
@@ -345,3 +345,18 @@ def test_an_identity_is_spelled_as_the_vectors_say() -> None:
 def test_the_vectors_are_those_that_their_script_writes() -> None:
     script = Path(__file__).parents[2] / "vectors" / "write_kms_pkcs11_vectors.py"
     assert runpy.run_path(str(script))["text"]() == script.with_name("kms_pkcs11.json").read_text()
+
+
+def test_it_opens_its_key_and_perhaps_one_that_was_renamed(token: Token, other_token: Token) -> None:
+    provider = opened(token.uri())
+    assert provider.opens("local:8963") is Opens.NO
+    assert provider.opens(f"pkcs11:serial={token.serial};id=%01;object=kek") is Opens.SURELY
+    assert provider.opens(f"pkcs11:serial={token.serial};id=%01;object=renamed") is Opens.PERHAPS
+    assert provider.opens(f"pkcs11:serial={token.serial};id=%02;object=other") is Opens.NO
+    assert provider.opens(f"pkcs11:serial={other_token.serial};id=%01;object=kek") is Opens.NO
+
+
+def test_while_its_token_is_away_it_may_open_any_token_key(token: Token) -> None:
+    provider = opened(token.uri("object=kek;id=%03"))
+    assert provider.opens(f"pkcs11:serial={token.serial};id=%01;object=kek") is Opens.PERHAPS
+    assert provider.opens("awskms://") is Opens.NO
