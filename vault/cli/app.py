@@ -11,7 +11,18 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from dp import DpError
 from kms import KmsError
-from vault.cli import asking, checking, demonstrating, importing, initialising, keys, looking, reencrypting
+from vault.cli import (
+    asking,
+    checking,
+    demonstrating,
+    importing,
+    initialising,
+    key_files,
+    keys,
+    looking,
+    moving,
+    reencrypting,
+)
 from vault.errors import VaultError
 
 app = typer.Typer(
@@ -50,6 +61,8 @@ for command in (
     demonstrating.demo,
 ):
     app.command(name=command.__name__.removesuffix("_file").removesuffix("_tables"))(command)
+keys.app.command(name="move")(moving.move_keys)
+keys.app.command(name="new-file")(key_files.new_key_file)
 app.add_typer(keys.app, name="keys")
 
 
