@@ -11,6 +11,7 @@ from sqlalchemy.schema import CreateTable
 
 from kms.errors import KeyringError
 from kms.fork import forget_in_child
+from kms.kek_uses import KekUse, note_left, read_kek_uses
 from kms.key_database import erase_old_pages, open_key_database, prepare, reading, writing
 from kms.key_record import KeyRecord, KeyringState, KeyState
 from kms.key_rows import from_row, time_text, to_row
@@ -147,7 +148,27 @@ class KeyStore:
         with writing(self.engine) as connection:
             for keyring_id in sorted({record.keyring_id for record, _ in changes}):
                 _lock_keyring(connection, keyring_id)
-            return frozenset(record.key_id for record, new in changes if _replaced(connection, record, new))
+            done = [(record, new) for record, new in changes if _replaced(connection, record, new)]
+            note_left(connection, done, self._now())
+            return frozenset(record.key_id for record, _ in done)
+
+    def kek_uses(self) -> list[KekUse]:
+        """By which KEKs the keys of each keyring are wrapped, or were. Raises: UnavailableError."""
+        with reading(self.engine) as connection:
+            return read_kek_uses(connection)
+
+    def erase_keyring(self, keyring_id: bytes) -> int:
+        """Erase the wrapped bytes of every live key, whatever its state; the tombstones stay. Gives how many.
+
+        Again: nothing but what is left in a log. Raises: UnavailableError if they could not be erased everywhere.
+        """
+        live = (key_table.c.keyring_id == keyring_id) & key_table.c.wrapped.is_not(None)
+        values = {"state": KeyState.DESTROYED.value, "wrapped": None, "changed_at": time_text(self._now())}
+        with writing(self.engine) as connection:
+            _lock_keyring(connection, keyring_id)
+            erased = connection.execute(update(key_table).where(live).values(values)).rowcount
+        erase_old_pages(self.engine)
+        return erased
 
     def destroy(self, keyring_id: bytes, key_id: bytes, *, rested: float = 0) -> None:
         """Erase the wrapped bytes and keep the tombstone. Again on a tombstone: nothing but what is left in a log.

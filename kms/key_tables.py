@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.mysql import VARBINARY
 
-__all__ = ["key_table", "keyring_table", "metadata", "seal_count_table"]
+__all__ = ["kek_left_table", "key_table", "keyring_table", "metadata", "seal_count_table"]
 
 metadata: Final = MetaData()
 
@@ -54,4 +54,13 @@ seal_count_table: Final = Table(
     Column("key_id", _KEY_ID, ForeignKey("noisevault_key.key_id"), primary_key=True),
     Column("label", String(300), primary_key=True),
     Column("counted", BigInteger, nullable=False),
+)
+
+# KEKs that wrapped keys of a keyring once: a backup from before left_at is opened by them.
+kek_left_table: Final = Table(
+    "noisevault_kek_left",
+    metadata,
+    Column("keyring_id", _KEYRING_ID, ForeignKey("noisevault_keyring.id"), primary_key=True),
+    Column("kek", String(500), primary_key=True),
+    Column("left_at", String(32), nullable=False),
 )

@@ -1,6 +1,7 @@
 """Key lifecycle: what an operator does to the keys of a keyring, from one key to the next until they are destroyed."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from kms.each_alone import all_or_each_alone
 from kms.errors import KeyringError, KmsError
@@ -12,6 +13,7 @@ from kms.moving import move
 from kms.new_key import RandomBytes
 from kms.provider import KeyProvider
 from kms.rewrapping import rewrap
+from kms.shredding import Shredded, shred
 
 __all__ = ["KeyLifecycle"]
 
@@ -88,3 +90,21 @@ class KeyLifecycle:
             raise KeyringError(f"key {key_id.hex()} is the first ledger key: without it no ledger opens, so it stays")
         self._store.destroy(state.keyring_id, key_id, rested=self._leases.sealing)
         self._read()
+
+    def shred(self, *, confirm: str, destroy_keks: bool = False, waiting_days: int = 30) -> Shredded:
+        """Erase every key of the keyring: nothing that it sealed opens again but by backups, of which the answer tells.
+
+        confirm: the keyring's name. destroy_keks, waiting_days, and what is raised: see kms.shredding.shred().
+        """
+        held = timedelta(seconds=self._leases.unwrapped_hard)
+        done = shred(
+            self._store,
+            self._provider,
+            self._read(),
+            confirm=confirm,
+            held=held,
+            destroy_keks=destroy_keks,
+            waiting_days=waiting_days,
+        )
+        self._read()
+        return done

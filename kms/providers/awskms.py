@@ -4,17 +4,19 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from kms.errors import CannotUnwrapError, KmsError, UnavailableError
+from kms.errors import CannotUnwrapError, KeyNotFoundError, KmsError, MisconfiguredError, UnavailableError
 from kms.fork import forget_in_child
 from kms.patience import Patience
-from kms.provider import Opens, Wrapped
+from kms.provider import KekEnd, Opens, Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.awskms_address import AwsKmsAddress
 from kms.providers.awskms_arn import KeyArn
 from kms.providers.awskms_client import KmsClient, checked_endpoint, connect
 from kms.providers.awskms_context import encryption_context
+from kms.providers.awskms_destroying import DAYS, deletion_date, why_not_deleted
 from kms.providers.awskms_failures import error_for_exception
 from kms.providers.awskms_hush import hushed
 from kms.secret import SecretKey
@@ -83,6 +85,44 @@ class AwsKmsProvider:
         except CannotUnwrapError:
             return Opens.NO
         return Opens.PERHAPS if self._address.account is None else Opens.SURELY
+
+    def require_destroyable(self, kek: str) -> None:
+        """A login needs kms:DescribeKey, and kms:ScheduleKeyDeletion to destroy it."""
+        metadata = self._described(kek)
+        if isinstance(metadata, KmsError) and not isinstance(metadata, KeyNotFoundError):
+            raise metadata
+
+    def destroy_kek(self, kek: str, *, waiting_days: int, now: datetime) -> KekEnd:
+        """Scheduled for waiting_days, 7 to 30, from now; one that is scheduled already keeps its date."""
+        if waiting_days not in DAYS:
+            raise MisconfiguredError(f"AWS KMS waits {DAYS[0]} to {DAYS[-1]} days, not {waiting_days}")
+        metadata = self._described(kek)
+        if isinstance(metadata, KeyNotFoundError):
+            return KekEnd(kek, now, final=True)
+        if isinstance(metadata, KmsError):
+            raise metadata
+        answer: dict[str, Any] | KmsError = metadata
+        if metadata.get("KeyState") != "PendingDeletion":
+            members = {"KeyId": metadata["KeyId"], "PendingWindowInDays": waiting_days}
+            answer = self._patience.persist(lambda: self._call("schedule_key_deletion", kek, **members))
+        date = answer if isinstance(answer, KmsError) else deletion_date(kek, answer)
+        if isinstance(date, KmsError):
+            raise date
+        return KekEnd(kek, date, final=True)
+
+    def _described(self, kek: str) -> dict[str, Any] | KmsError:
+        """What KMS says of the key, if it may be deleted or was; not by an alias, which may have moved."""
+        try:
+            pinned = self._address.key_id_of(kek)
+        except CannotUnwrapError as elsewhere:
+            return elsewhere
+        answer = self._patience.persist(lambda: self._call("describe_key", kek, KeyId=pinned))
+        if isinstance(answer, KmsError):
+            return answer
+        metadata = answer.get("KeyMetadata")
+        if not isinstance(metadata, dict):
+            return UnavailableError(f"the endpoint of {kek} gave no proper answer")
+        return why_not_deleted(kek, metadata) or metadata
 
     def _of_all(
         self, operation: Callable[[Wrapped, bytes], Given | KmsError], wrapped: Sequence[tuple[Wrapped, bytes]]

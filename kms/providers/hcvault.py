@@ -4,6 +4,7 @@ import base64
 import re
 import threading
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import hvac
@@ -24,10 +25,11 @@ from kms.logins.login import VaultClient
 from kms.logins.session import LoginSession
 from kms.logins.token import Token
 from kms.patience import Patience
-from kms.provider import Opens, Wrapped
+from kms.provider import KekEnd, Opens, Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress, same_path
 from kms.providers.hcvault_client import connect, open_session
+from kms.providers.hcvault_destroying import TransitDestroying
 from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text, oldest_of, version_of
 from kms.providers.hcvault_tls import tls_error
 from kms.secret import SecretKey, SecretText
@@ -70,6 +72,7 @@ class TransitProvider:
         self._settings = settings
         self._patience = patience or Patience(deadline=settings.deadline)
         self._logins = LoginSession(login, self._client_with, self._explain, address.kek)
+        self._destroying = TransitDestroying(address, self._request, self._logins, self._explain)
         self.forget_after_fork()
         forget_in_child(self)
 
@@ -114,6 +117,15 @@ class TransitProvider:
         if kek == self.kek:
             return Opens.SURELY
         return Opens.PERHAPS if same_path(kek, self.kek) else Opens.NO
+
+    def require_destroyable(self, kek: str) -> None:
+        """The policy needs read on MOUNT/keys/NAME, and delete on it to destroy it."""
+        self._destroying.require_destroyable(kek)
+
+    def destroy_kek(self, kek: str, *, waiting_days: int, now: datetime) -> KekEnd:
+        """All versions at once; Transit has no waiting period."""
+        del waiting_days
+        return self._destroying.destroy(kek, now)
 
     def _in_batches(
         self,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dp.noise.random_source import OperatingSystemRandom, RandomSource
     from dp.questions.question import Question
     from kms.logins import AppRole, Jwt, Kubernetes, Login, Token, TokenFile
-    from kms.provider import KeyProvider, KnowsKeks, NamesNewest, Rewraps
+    from kms.provider import DestroysKek, KeyProvider, KnowsKeks, NamesNewest, Rewraps
     from kms.providers.awskms import AwsKmsProvider
     from kms.providers.hcvault import TransitProvider
     from kms.providers.local import LocalProvider
@@ -51,6 +51,9 @@ if TYPE_CHECKING:
         return provider
 
     def knows_keks(provider: AwsKmsProvider | LocalProvider | Pkcs11Provider | TransitProvider) -> KnowsKeks:
+        return provider
+
+    def destroys(provider: AwsKmsProvider | LocalProvider | Pkcs11Provider | TransitProvider) -> DestroysKek:
         return provider
 
     def macs(mac: LedgerMac) -> Mac:

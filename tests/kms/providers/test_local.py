@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from kms.provider_settings import ProviderSettings
 from kms.providers.local import LocalProvider, create_key_file, is_passphrase_protected, parse_key, read_key_file
 from kms.secret import SecretKey, SecretText
 from tests.kms.providers.transit import frames_of
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 TEXT = "00112233445566778899aabbccddeeff" * 2
 KEY = SecretKey(bytes(range(32)))
@@ -240,3 +243,18 @@ def test_it_opens_what_its_own_key_wrapped_and_nothing_else() -> None:
     one, other = LocalProvider(SecretKey(bytes(32))), LocalProvider(SecretKey(bytes([1] * 32)))
     assert one.opens(one.kek) is Opens.SURELY
     assert one.opens(other.kek) is one.opens("local:") is one.opens("hcvault://h:8200/t/keys/k") is Opens.NO
+
+
+def test_its_file_can_be_removed_which_says_nothing_of_copies(tmp_path: Path) -> None:
+    kek = create_key_file(tmp_path / "kek")
+    provider = LocalProvider.from_uri(f"local:{tmp_path / 'kek'}")
+    with pytest.raises(CannotUnwrapError, match="local:other is not the key of a file"):
+        provider.destroy_kek("local:other", waiting_days=30, now=NOW)
+    provider.require_destroyable(kek)
+    for _ in range(2):
+        end = provider.destroy_kek(kek, waiting_days=30, now=NOW)
+        assert not (tmp_path / "kek").exists()
+        assert (end.kek, end.effective, end.final) == (kek, NOW, False)
+        assert "copies are not known" in end.remains
+    with pytest.raises(CannotUnwrapError, match="by hand"):
+        LocalProvider(SecretKey(bytes(32))).require_destroyable(LocalProvider(SecretKey(bytes(32))).kek)

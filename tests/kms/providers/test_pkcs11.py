@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from kms.secret import SecretKey, SecretText
 from tests.kms.providers.transit import frames_of
 from tests.servers.softhsm import PIN, TEMPLATE, Token
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY, OTHER = SecretKey(bytes(range(32))), SecretKey(bytes(32))
 
 
@@ -360,3 +362,33 @@ def test_while_its_token_is_away_it_may_open_any_token_key(token: Token) -> None
     provider = opened(token.uri("object=kek;id=%03"))
     assert provider.opens(f"pkcs11:serial={token.serial};id=%01;object=kek") is Opens.PERHAPS
     assert provider.opens("awskms://") is Opens.NO
+
+
+def test_the_very_key_is_taken_off_its_token_and_again_is_no_failure(token: Token, other_token: Token) -> None:
+    token.make_key(label="second", key_id=b"\x02")
+    provider, second, other = opened(token.uri()), opened(token.uri("object=second")), opened(other_token.uri())
+    wrapped, kept = provider.wrap(KEY, b""), second.wrap(KEY, b"")
+    for kek in (kept.kek, other.wrap(KEY, b"").kek, "local:8963"):
+        with pytest.raises(CannotUnwrapError, match="give the URI of the right one"):
+            provider.destroy_kek(kek, waiting_days=30, now=NOW)
+    provider.require_destroyable(wrapped.kek)
+    for again in (provider, provider, opened(token.uri()), opened(token.uri("id=%01"))):
+        end = again.destroy_kek(wrapped.kek, waiting_days=30, now=NOW)
+        assert (end.kek, end.effective, end.final) == (wrapped.kek, NOW, True)
+        with pytest.raises(KeyNotFoundError):
+            again.unwrap([(wrapped, b"")])
+    with pytest.raises(CannotUnwrapError):  # of a key that is not there either, but that is not this one
+        provider.require_destroyable(other.kek)
+    assert second.unwrap([(kept, b"")]) == [KEY]
+    assert other.unwrap([(other.wrap(KEY, b""), b"")]) == [KEY]
+
+
+def test_a_token_that_is_away_destroys_nothing(token: Token) -> None:
+    provider = opened(token.uri())
+    wrapped = provider.wrap(KEY, b"")
+    token.take_away()
+    provider._module.start_anew()
+    with pytest.raises(UnavailableError):
+        provider.destroy_kek(wrapped.kek, waiting_days=30, now=NOW)
+    token.bring_back()
+    assert provider.unwrap([(wrapped, b"")]) == [KEY]
