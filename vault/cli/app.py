@@ -22,6 +22,7 @@ from vault.cli import (
     looking,
     moving,
     reencrypting,
+    shredding,
 )
 from vault.errors import VaultError
 
@@ -62,6 +63,7 @@ for command in (
 ):
     app.command(name=command.__name__.removesuffix("_file").removesuffix("_tables"))(command)
 keys.app.command(name="move")(moving.move_keys)
+keys.app.command(name="shred")(shredding.shred_keyring)
 keys.app.command(name="new-file")(key_files.new_key_file)
 app.add_typer(keys.app, name="keys")
 
