@@ -1,6 +1,7 @@
 """keys, rotate: what keys there are, whether they unwrap, under which key-encryption key, and a new one."""
 
 import json
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -8,6 +9,7 @@ from rich.table import Column, Table
 
 from kms import Purpose
 from kms.kek_health import kek_health
+from vault.cli.backup_checking import check_backup_of
 from vault.cli.kek_health import keyring_to_list
 from vault.cli.key_faults import key_faults, say_faults
 from vault.cli.key_policy import print_policy
@@ -58,8 +60,17 @@ def list_keys(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> Non
 
 
 @app.command(name="check")
-def check_keys(policy: PolicyOption = POLICY) -> None:
-    """Unwrap every stored live key; names those that do not unwrap, and exits with 1 if there are any."""
+def check_keys(
+    policy: PolicyOption = POLICY,
+    backup: Annotated[
+        str | None,
+        typer.Option("--backup", metavar="FILE", help="A copy of the key store, or the URL of a restored one."),
+    ] = None,
+) -> None:
+    """Unwrap every stored live key, or those of a backup; names what does not unwrap, and exits with 1 then."""
+    if backup is not None:
+        check_backup_of(backup, policy)
+        return
     keyring, console = open_keys(policy), Console()
     say_faults(console, key_faults(keyring))
     live = sum(record.live for record in keyring.records())
