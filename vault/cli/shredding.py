@@ -88,7 +88,7 @@ def what_became_of(fate: KekFate) -> str:
     if end is None and fate.shared_with:
         return f"stays, keyring {', '.join(fate.shared_with)} needs it"
     if end is None:
-        return f"not destroyed; backups up to {moment(fate.until)} have keys under it"
+        return f"not destroyed by this run; backups up to {moment(fate.until)} have keys under it"
     remains = f"; {end.remains}" if end.remains else ""
     if not end.final:
         return f"backups up to {moment(fate.until)} have keys under it{remains}"

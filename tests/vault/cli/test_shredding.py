@@ -73,7 +73,7 @@ def fate(until: datetime = NOON, shared: tuple[str, ...] = (), end: KekEnd | Non
             fate(),
             None,
             [
-                "K: not destroyed; backups up to 2026-01-01 12:00 UTC have keys under it",
+                "K: not destroyed by this run; backups up to 2026-01-01 12:00 UTC have keys under it",
                 (
                     "not crypto-shredded: recoverable for as long as a backup of the key store exists; say how long"
                     " they are kept by --backups-kept"
