@@ -1,7 +1,6 @@
 """Key lifecycle: what an operator does to the keys of a keyring, from one key to the next until they are destroyed."""
 
 from collections.abc import Callable
-from datetime import timedelta
 
 from kms.each_alone import all_or_each_alone
 from kms.errors import KeyringError, KmsError
@@ -96,13 +95,12 @@ class KeyLifecycle:
 
         confirm: the keyring's name. destroy_keks, waiting_days, and what is raised: see kms.shredding.shred().
         """
-        held = timedelta(seconds=self._leases.unwrapped_hard)
         done = shred(
             self._store,
             self._provider,
             self._read(),
             confirm=confirm,
-            held=held,
+            leases=self._leases,
             destroy_keks=destroy_keks,
             waiting_days=waiting_days,
         )

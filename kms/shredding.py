@@ -13,6 +13,7 @@ from kms.errors import CannotUnwrapError, KeyringError, KmsError
 from kms.kek_uses import KekUse
 from kms.key_record import KeyringState
 from kms.key_store import KeyStore
+from kms.lease import LeaseSettings
 from kms.provider import DestroysKek, KekEnd, KeyProvider
 from kms.routed_provider import RoutedProvider
 from kms.same_kek import may_be_same_kek
@@ -46,15 +47,12 @@ class KekFate:
 
 @dataclass(frozen=True, slots=True)
 class Shredded:
-    """What became of a keyring. erased: keys, by this call. at: when the last of its keys was erased.
-
-    held: how long a process may go on with a key that it has, at most.
-    """
+    """What became of a keyring. erased: keys, by this call. at: when the last of its keys was erased."""
 
     keyring: str
     erased: int
     at: datetime
-    held: timedelta
+    leases: LeaseSettings
     keks: tuple[KekFate, ...]
 
     @property
@@ -71,10 +69,24 @@ class Shredded:
         known = [end for end in ends if end is not None]
         return None if len(known) < len(ends) else max([self.at, *known])
 
+    @property
+    def held_until(self) -> datetime:
+        """When the last process that had a key is done with it.
+
+        One that cannot reach the key store goes by what it read last for the hard lease, and may unwrap a key at the
+        very end of it, which is then good for the soft lease. One whose KEK is gone unwraps nothing any more.
+        """
+        hard, soft = timedelta(seconds=self.leases.unwrapped_hard), timedelta(seconds=self.leases.unwrapped_soft)
+        if self.is_crypto_shredded:
+            return max([self.at, *(fate.end.effective for fate in self.keks if fate.end is not None)]) + hard
+        return self.at + hard + soft
+
     def effective(self, kept: timedelta | None = None) -> datetime | None:
         """From when on nobody can open what the keyring sealed: processes that hold a key are done by then too."""
-        end = self.recoverable_until(kept)
-        return None if end is None else end + self.held
+        end, hard = self.recoverable_until(kept), timedelta(seconds=self.leases.unwrapped_hard)
+        if end is None:
+            return None
+        return end + hard if self.is_crypto_shredded else max(end + hard, self.held_until)
 
 
 def shred(
@@ -83,7 +95,7 @@ def shred(
     state: KeyringState,
     *,
     confirm: str,
-    held: timedelta,
+    leases: LeaseSettings,
     destroy_keks: bool = False,
     waiting_days: int = 30,
 ) -> Shredded:
@@ -111,7 +123,7 @@ def shred(
     )
     if len(fates) < len(own):
         raise KeyringError(f"a key was added to {state.name!r} while it was shredded: shred it again")
-    return Shredded(state.name, erased, max((fate.until for fate in fates), default=store.now()), held, fates)
+    return Shredded(state.name, erased, max((fate.until for fate in fates), default=store.now()), leases, fates)
 
 
 def _destroyed(

@@ -16,6 +16,7 @@ from kms.errors import KeyDestroyedError, KeyNotFoundError, KeyringError, Miscon
 from kms.key_record import KeyState, Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
+from kms.lease import LeaseSettings
 from kms.provider import KekEnd
 from kms.routed_provider import RoutedProvider
 from kms.shredding import KekFate, Shredded, shred
@@ -25,7 +26,7 @@ from tests.kms.rested import let_rest
 from tests.kms.scripted_provider import ScriptedProvider
 
 DATA = Purpose.DATA
-HOUR, MONTH = timedelta(hours=1), timedelta(days=30)
+HOUR, LEASES = timedelta(hours=1), LeaseSettings()
 KEPT = timedelta(days=35)
 OTHER = bytes([1] * 32)
 
@@ -160,9 +161,9 @@ def test_a_kek_that_nobody_can_destroy_is_refused_before_anything_is_erased(
     with pytest.raises(KeyringError, match="cannot be destroyed from here: nothing was erased"):
         keyring.lifecycle.shred(confirm="main", destroy_keks=True)
     with pytest.raises(KeyringError, match="cannot be destroyed from here"):
-        shred(store, None, store.load("main"), confirm="main", held=HOUR, destroy_keks=True)
+        shred(store, None, store.load("main"), confirm="main", leases=LEASES, destroy_keks=True)
     assert all(record.live for record in keyring.records())
-    assert shred(store, None, store.load("main"), confirm="main", held=HOUR).erased == 3
+    assert shred(store, None, store.load("main"), confirm="main", leases=LEASES).erased == 3
 
 
 def test_an_outage_after_the_keys_were_erased_says_so_and_the_next_call_goes_on(
@@ -207,7 +208,7 @@ def shred_and_die(url: str, grave: str, where: str) -> None:
             mortal.before_end = die
         case "after the end":
             mortal.after_end = die
-    shred(store, mortal, store.load("main"), confirm="main", held=HOUR, destroy_keks=True)
+    shred(store, mortal, store.load("main"), confirm="main", leases=LEASES, destroy_keks=True)
 
 
 @pytest.mark.parametrize(
@@ -326,12 +327,30 @@ ends = st.none() | st.builds(KekEnd, st.just("k"), moments, st.booleans())
 fates = st.builds(KekFate, st.just("k"), moments, st.just(()), ends)
 
 
+def test_one_that_is_cut_off_from_the_store_alone_goes_on_until_held_until_and_no_longer(
+    store: KeyStore, mortal: MortalProvider, clock: ManualClock
+) -> None:
+    keyring, cut = Keyring.create(store, mortal, "main", clock=clock), CutOff(store.engine)
+    far = Keyring.open(cut, mortal, "main", clock=clock)
+    key_id = keyring.records(DATA)[0].key_id
+    far._reload()
+    done, cut.off, began = keyring.lifecycle.shred(confirm="main"), True, clock.now
+    clock.advance(3599)
+    far.opening(DATA, key_id)  # unwrapped at the very end of what it may go by
+    clock.advance(299)
+    far.opening(DATA, key_id)
+    clock.now = began + (done.held_until - done.at).total_seconds()
+    with pytest.raises(UnavailableError):
+        far.opening(DATA, key_id)
+    assert done.held_until - done.at == timedelta(seconds=3900)
+
+
 @given(keks=st.lists(fates, min_size=1, max_size=4).map(tuple), kept=st.none() | st.integers(0, 500))
 def test_nothing_is_claimed_before_every_kek_is_destroyed_or_every_backup_gone(
     keks: tuple[KekFate, ...], kept: int | None
 ) -> None:
     age = None if kept is None else timedelta(days=kept)
-    done = Shredded("main", 0, NOON, HOUR, keks)
+    done = Shredded("main", 0, NOON, LEASES, keks)
     effective = done.effective(age)
     for fate in keks:
         dead = fate.end is not None and fate.end.final

@@ -53,7 +53,7 @@ def shred_keyring(
         keks,
         state,
         confirm=confirm,
-        held=timedelta(seconds=LeaseSettings().unwrapped_hard),
+        leases=LeaseSettings(),
         destroy_keks=destroy_kek and (not gone or any(record.live for record in state.records)),
         waiting_days=waiting_days,
     )
@@ -69,7 +69,7 @@ def told(done: Shredded, kept: timedelta | None) -> Iterator[str]:
     for fate in done.keks:
         yield f"{fate.kek}: {what_became_of(fate)}"
     until, effective = done.recoverable_until(kept), done.effective(kept)
-    hour = f"processes that held a key may open values until {moment(done.at + done.held)}"
+    hour = f"processes that held a key may open values until {moment(done.held_until)}"
     if effective is None:
         yield (
             "not crypto-shredded: recoverable for as long as a backup of the key store exists; say how long they are"

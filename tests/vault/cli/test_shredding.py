@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kms.lease import LeaseSettings
 from kms.provider import KekEnd
 from kms.shredding import KekFate, Shredded
 from tests.vault.cli.conftest import Run
@@ -66,7 +67,7 @@ def fate(until: datetime = NOON, shared: tuple[str, ...] = (), end: KekEnd | Non
             [
                 "K: stays, keyring other needs it",
                 "not crypto-shredded: recoverable from backups of the key store until 2026-02-05 12:00 UTC",
-                "processes that held a key may open values until 2026-01-01 13:00 UTC",
+                "processes that held a key may open values until 2026-01-01 13:05 UTC",
             ],
         ),
         (
@@ -78,13 +79,13 @@ def fate(until: datetime = NOON, shared: tuple[str, ...] = (), end: KekEnd | Non
                     "not crypto-shredded: recoverable for as long as a backup of the key store exists; say how long"
                     " they are kept by --backups-kept"
                 ),
-                "processes that held a key may open values until 2026-01-01 13:00 UTC",
+                "processes that held a key may open values until 2026-01-01 13:05 UTC",
             ],
         ),
     ],
 )
 def test_what_is_told_is_the_truth(what: KekFate, kept: timedelta | None, lines: list[str]) -> None:
-    said = list(told(Shredded("main", 3, NOON, timedelta(hours=1), (what,)), kept))
+    said = list(told(Shredded("main", 3, NOON, LeaseSettings(), (what,)), kept))
     assert said[1:] == lines
 
 
