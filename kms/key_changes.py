@@ -90,7 +90,7 @@ class KeyChanges:
 def active_key(state: KeyringState, purpose: Purpose) -> KeyRecord:
     """The key of a purpose that seals. Raises: KeyringError if there is none."""
     active = state.active(purpose)
-    if active is None and not any(record.live for record in state.records):
+    if active is None and state.records and not any(record.live for record in state.records):
         raise KeyringError(f"keyring {state.name!r} was shredded: all its keys were destroyed, and nothing is sealed")
     if active is None:
         raise KeyringError(f"keyring {state.name!r} has no active {purpose} key: its store was changed by hand")
