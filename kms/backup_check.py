@@ -55,16 +55,16 @@ def check_backup(
     All keyrings are counted, since they may share a KEK; keys of others than keyring_id whose KEK the provider does
     not open are not asked for. Raises: KmsError when a service does not answer at all.
     """
-    copied = [record for state in backup for record in state.records if record.live]
+    copied = [record for state in backup for record in state.records if record.kept]
     today = {record.key_id: record for state in store for record in state.records}
     routed = RoutedProvider.of(provider)
     asked = [record for record in copied if record.keyring_id == keyring_id or _claims(routed, record)]
     _, failures = all_or_each_alone(routed.unwrap, asked)
     return BackupCheck(
         keys=len(copied),
-        needs=_needs(copied, [record for record in today.values() if record.live], asked),
+        needs=_needs(copied, [record for record in today.values() if record.kept], asked),
         failures=tuple((record, failures[record.key_id]) for record in asked if record.key_id in failures),
-        come_back=tuple(r for r in copied if r.key_id in today and not today[r.key_id].live),
+        come_back=tuple(r for r in copied if r.key_id in today and not today[r.key_id].kept),
         unknown=tuple(r for r in copied if r.key_id not in today),
     )
 

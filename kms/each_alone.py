@@ -25,7 +25,7 @@ OF_ONE_KEY: Final = (AccessDeniedError, CannotUnwrapError, KeyDisabledError, Key
 
 
 def all_or_each_alone(work: Callable[[Pairs], list[Given]], records: Sequence[KeyRecord]) -> Asked[Given]:
-    """What work gives for each live record, and why it gives nothing, both by key id.
+    """What work gives for each kept record, and why it gives nothing, both by key id.
 
     work: a provider's call, all or nothing. Raises: KmsError that is not of one key, such as an outage.
     """

@@ -43,9 +43,9 @@ def read_kek_uses(connection: Connection) -> list[KekUse]:
     names = {bytes(row.id): row.name for row in connection.execute(select(keyring_table.c.id, keyring_table.c.name))}
     until: dict[tuple[bytes, str], datetime | None] = {}
     keys = select(
-        key_table.c.keyring_id, key_table.c.kek, key_table.c.wrapped.is_not(None).label("live"), key_table.c.changed_at
+        key_table.c.keyring_id, key_table.c.kek, key_table.c.wrapped.is_not(None).label("kept"), key_table.c.changed_at
     )
-    ended = [(row, None if row.live else row.changed_at) for row in connection.execute(keys)]
+    ended = [(row, None if row.kept else row.changed_at) for row in connection.execute(keys)]
     ended += [(row, row.left_at) for row in connection.execute(select(kek_left_table))]
     for row, text in ended:
         place, end = (bytes(row.keyring_id), row.kek), None if text is None else datetime.fromisoformat(text)

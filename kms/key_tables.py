@@ -45,6 +45,7 @@ key_table: Final = Table(
     Column("kek_version", String(64), nullable=False),
     Column("created_at", String(32), nullable=False),
     Column("changed_at", String(32), nullable=False),
+    Column("destroy_after", String(32)),  # of a retired key only
     UniqueConstraint("keyring_id", "purpose", "sequence", name="noisevault_key_sequence"),
 )
 

@@ -20,7 +20,7 @@ def move(store: KeyStore, provider: KeyProvider, to: KeyProvider, state: Keyring
     stays as that process left it.
     Raises: KmsError; if some keys do not unwrap, after the others were moved, the first one's error with their ids.
     """
-    live = [record for record in state.records if record.live]
+    live = [record for record in state.records if record.kept]
     keys, failures = all_or_each_alone(RoutedProvider.of(provider, to).unwrap, live)
     given = _wrapped_by(to, [record for record in live if record.key_id in keys], keys)
     stored = store.replace_wrapped([(record, given[record.key_id]) for record in live if record.key_id in given])

@@ -13,7 +13,7 @@ __all__ = ["rewrap"]
 
 
 def rewrap(store: KeyStore, provider: KeyProvider, state: KeyringState) -> list[KeyRecord]:
-    """Wrap every live key of the state anew and store those whose row is still as it was; give these, as they were.
+    """Wrap every kept key of the state anew and store those whose row is still as it was; give these, as they were.
 
     They are stored in one transaction after the service was asked: whoever dies before its end changed nothing, and
     what was not stored still unwraps, so it is done again by calling again. A row that another process rewrapped
@@ -28,11 +28,11 @@ def rewrap(store: KeyStore, provider: KeyProvider, state: KeyringState) -> list[
     else:
         given, failures = _in_this_process(provider, records)
     failures |= elsewhere
-    live = [record for record in state.records if record.live]
-    stored = store.replace_wrapped([(record, given[record.key_id]) for record in live if record.key_id in given])
+    kept = [record for record in state.records if record.kept]
+    stored = store.replace_wrapped([(record, given[record.key_id]) for record in kept if record.key_id in given])
     if failures:
-        raise not_all("rewrapped", failures, len(live))
-    return [record for record in live if record.key_id in stored]
+        raise not_all("rewrapped", failures, len(kept))
+    return [record for record in kept if record.key_id in stored]
 
 
 def _by_kek(provider: KeyProvider, records: Sequence[KeyRecord]) -> tuple[list[KeyRecord], dict[bytes, KmsError]]:

@@ -104,7 +104,7 @@ class AwsKmsProvider:
         answer: dict[str, Any] | KmsError = metadata
         if metadata.get("KeyState") != "PendingDeletion":
             members = {"KeyId": metadata["KeyId"], "PendingWindowInDays": waiting_days}
-            answer = self._patience.persist(lambda: self._call("schedule_key_deletion", kek, **members))
+            answer = self._persist(lambda: self._call("schedule_key_deletion", kek, **members))
         date = answer if isinstance(answer, KmsError) else deletion_date(kek, answer)
         if isinstance(date, KmsError):
             raise date
@@ -116,13 +116,16 @@ class AwsKmsProvider:
             pinned = self._address.key_id_of(kek)
         except CannotUnwrapError as elsewhere:
             return elsewhere
-        answer = self._patience.persist(lambda: self._call("describe_key", kek, KeyId=pinned))
+        answer = self._persist(lambda: self._call("describe_key", kek, KeyId=pinned))
         if isinstance(answer, KmsError):
             return answer
         metadata = answer.get("KeyMetadata")
         if not isinstance(metadata, dict):
             return UnavailableError(f"the endpoint of {kek} gave no proper answer")
         return why_not_deleted(kek, metadata) or metadata
+
+    def _persist(self, call: Callable[[], dict[str, Any] | KmsError]) -> dict[str, Any] | KmsError:
+        return self._patience.persist(call, self._patience.end())
 
     def _of_all(
         self, operation: Callable[[Wrapped, bytes], Given | KmsError], wrapped: Sequence[tuple[Wrapped, bytes]]

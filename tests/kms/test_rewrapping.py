@@ -18,7 +18,7 @@ from kms.rewrapping import rewrap
 from kms.routed_provider import RoutedProvider
 from kms.secret import SecretKey
 from tests.kms.racing import race
-from tests.kms.rested import let_rest
+from tests.kms.rested import end_at_once, retire_and_destroy
 from tests.kms.rewrapping_provider import RewrappingProvider
 from tests.kms.scripted_provider import ScriptedProvider
 
@@ -42,8 +42,7 @@ def rewrapping(any_store: KeyStore) -> RewrappingProvider:
     first = keyring.sealing(DATA).key.key_id
     keyring.lifecycle.rotate(DATA)
     keyring.lifecycle.rotate(DATA)
-    let_rest(any_store.engine)
-    keyring.lifecycle.destroy(first)
+    retire_and_destroy(keyring, any_store.engine, first)
     provider.version = 2
     return provider
 
@@ -115,7 +114,7 @@ def test_a_row_that_another_process_rewrapped_meanwhile_stays(
 def test_a_key_destroyed_meanwhile_stays_destroyed(any_store: KeyStore, rewrapping: RewrappingProvider) -> None:
     state = any_store.load("main")
     resting = next(record for record in state.of(DATA) if record.live)
-    rewrapping.in_rewrap = lambda: any_store.destroy(state.keyring_id, resting.key_id)
+    rewrapping.in_rewrap = lambda: end_at_once(any_store, state.keyring_id, resting.key_id)
     assert resting.key_id not in {record.key_id for record in rewrap(any_store, rewrapping, state)}
     found = any_store.load("main").find(resting.key_id)
     assert found is not None

@@ -73,8 +73,8 @@ def check_keys(
         return
     keyring, console = open_keys(policy), Console()
     say_faults(console, key_faults(keyring))
-    live = sum(record.live for record in keyring.records())
-    console.print(f"all {live} keys of keyring {keyring.name} unwrap", markup=False, highlight=False)
+    kept = sum(record.kept for record in keyring.records())
+    console.print(f"all {kept} keys of keyring {keyring.name} unwrap", markup=False, highlight=False)
 
 
 @app.command(name="rewrap")
@@ -84,8 +84,8 @@ def rewrap_keys(policy: PolicyOption = POLICY) -> None:
     changed = keyring.lifecycle.rewrap()
     for kek, version in sorted({(r.wrapped.kek, r.wrapped.kek_version) for r in changed if r.wrapped is not None}):
         console.print(f"now wrapped by {kek}, version {version}")
-    live = sum(record.live for record in keyring.records())
-    console.print(f"{len(changed)} of {live} keys rewrapped")
+    kept = sum(record.kept for record in keyring.records())
+    console.print(f"{len(changed)} of {kept} keys rewrapped")
     if changed:
         console.print(
             "Services read this within 180 s. Type: noisevault keys check\n"

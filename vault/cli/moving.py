@@ -26,7 +26,7 @@ def move_keys(
     changed = keyring.lifecycle.move((keks.first, *keks.formers)[place])
     for kek in sorted({record.wrapped.kek for record in changed if record.wrapped is not None}):
         console.print(f"now wrapped by {kek}")
-    live = sum(record.live for record in keyring.records())
+    live = sum(record.kept for record in keyring.records())
     console.print(f"{len(changed)} of {live} keys moved")
     if place:
         console.print(

@@ -54,7 +54,7 @@ def shred_keyring(
         state,
         confirm=confirm,
         leases=LeaseSettings(),
-        destroy_keks=destroy_kek and (not gone or any(record.live for record in state.records)),
+        destroy_keks=destroy_kek and (not gone or any(record.kept for record in state.records)),
         waiting_days=waiting_days,
     )
     if gone:
