@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from kms.errors import KmsError, UnavailableError
 from kms.key_record import KeyRecord, KeyState
 from kms.provider import KeyProvider
+from kms.routed_provider import RoutedProvider
 
 __all__ = ["KekHealth", "kek_health"]
 
@@ -27,15 +28,19 @@ class KekHealth:
 def kek_health(provider: KeyProvider, records: Sequence[KeyRecord]) -> list[KekHealth]:
     """One for each KEK that wraps a key of the records, by name. Needs what every service may: to unwrap.
 
-    One key a KEK is unwrapped, which is thrown away; whether all of them do, KeyLifecycle.check() says. After an outage
-    nobody is asked again: the others share it.
+    One key a KEK is unwrapped, which is thrown away; whether all of them do, KeyLifecycle.check() says. A service that
+    does not answer is not asked again: its other keys share the outage.
     """
     by_need = sorted(records, key=_most_needed_last)
     keys = {record.wrapped.kek: record for record in by_need if record.wrapped is not None}
     found: list[KekHealth] = []
+    outages: dict[int, KmsError] = {}
     for kek, record in sorted(keys.items()):
-        last = found[-1].failure if found else None
-        found.append(KekHealth(kek, last if isinstance(last, UnavailableError) else _failure(provider, record)))
+        asked = provider.provider_of(kek) or provider.first if isinstance(provider, RoutedProvider) else provider
+        failure = outages.get(id(asked)) or _failure(asked, record)
+        if isinstance(failure, UnavailableError):
+            outages[id(asked)] = failure
+        found.append(KekHealth(kek, failure))
     return found
 
 

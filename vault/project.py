@@ -8,7 +8,16 @@ from pathlib import Path
 
 from sqlalchemy import Engine, Table, create_engine, false, inspect, literal, or_, select
 
-from kms import Keyring, KeyStore, ProviderSettings, Purpose, RoutedProvider, open_key_database, open_routed
+from kms import (
+    Keyring,
+    KeyringClosedError,
+    KeyStore,
+    ProviderSettings,
+    Purpose,
+    RoutedProvider,
+    open_key_database,
+    open_routed,
+)
 from vault.attach import attach
 from vault.errors import PolicyError
 from vault.field import Field
@@ -78,7 +87,11 @@ class Project:
 
     @property
     def active_data_key_id(self) -> str:
-        return self.opened.keyring.sealing(Purpose.DATA).key.key_id.hex()
+        """Or, of a closed keyring, that it is closed."""
+        try:
+            return self.opened.keyring.sealing(Purpose.DATA).key.key_id.hex()
+        except KeyringClosedError:
+            return "none (closed)"
 
 
 def _require_nothing_sealed(policy: Policy) -> None:

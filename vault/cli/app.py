@@ -22,6 +22,7 @@ from vault.cli import (
     looking,
     moving,
     reencrypting,
+    rotating,
     shredding,
 )
 from vault.errors import VaultError
@@ -54,7 +55,7 @@ for command in (
     importing.import_file,
     looking.find,
     looking.show,
-    keys.rotate,
+    rotating.rotate,
     reencrypting.reencrypt_tables,
     asking.ask,
     asking.budget,

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from kms import KeyProvider, Keyring, KeyStore, KmsError, SecretKey, Wrapped, open_key_database, open_provider
-from vault.cli.options import load_policy, provider_settings
-from vault.project import require_files
+from kms import KeyProvider, Keyring, KeyStore, KmsError, ProviderSettings, SecretKey, Wrapped, open_key_database
+from vault.cli.options import former_settings, load_policy, provider_settings
+from vault.project import open_keks, require_files
 
 __all__ = ["keyring_to_list"]
 
@@ -39,9 +39,12 @@ def keyring_to_list(path: Path) -> tuple[Keyring, KeyProvider, str]:
     store = KeyStore(open_key_database(policy.keys_url))
     provider: KeyProvider
     try:
-        settings = provider_settings(policy.vault.kek)
-        settings = replace(settings, deadline=min(settings.deadline, LISTING_DEADLINE))
-        provider = open_provider(policy.vault.kek, settings)
+        settings, *formers = map(_in_haste, (provider_settings(policy.vault.kek), *former_settings(policy)))
+        provider = open_keks(policy, settings, formers)
     except KmsError as reason:
         provider = _Unopened(type(reason)(*reason.args))
     return Keyring.open(store, provider, policy.vault.keyring), provider, policy.vault.kek
+
+
+def _in_haste(settings: ProviderSettings) -> ProviderSettings:
+    return replace(settings, deadline=min(settings.deadline, LISTING_DEADLINE))
