@@ -22,7 +22,7 @@ def key_rows(records: Sequence[KeyRecord], counts: Mapping[tuple[bytes, str], in
 
 
 def shown(row: Row, now: datetime) -> list[str]:
-    """The cells of one key for people, as SHOWN names them; ! marks a count over half of the limit. now: dates its age."""
+    """The cells of one key for people, as SHOWN names them; a count over half of the limit is marked."""
     age = show_duration(now - datetime.fromisoformat(row["created_at"]))
     state = f"{row['state']} {row['changed_at'][:10]}"
     if row["destroy_after"]:

@@ -68,9 +68,7 @@ def test_a_key_that_values_name_is_not_retired(loaded: Run, tmp_path: Path) -> N
     rest(tmp_path)
     refused = loaded("keys", "retire", old["key_id"], "--confirm", "main")
     assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
-    assert (
-        "4 values of visit.national_id, 4 values of visit.diagnosis" in refused.err or "values of visit" in refused.err
-    )
+    assert f"data key {old['key_id']} is needed by 4 values of visit.national_id" in refused.err
     assert "noisevault reencrypt" in refused.err
     assert [key["state"] for key in keys(loaded)] == ["deactivated", "active"]
 
@@ -84,7 +82,6 @@ def test_a_value_that_came_back_is_found_before_the_key_is_destroyed(loaded: Run
     refused = loaded("keys", "destroy", unused, "--confirm", "main")
     assert (refused.status, refused.out) == (1, "")
     assert "is needed by 1 values of visit.diagnosis" in refused.err
-    assert f"noisevault keys restore {unused}" in loaded("check").out + loaded("show").err + refused.err
     assert [key["state"] for key in keys(loaded)] == ["retired", "active"]
 
 
