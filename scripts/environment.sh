@@ -61,7 +61,8 @@ environment() {
 
 system_package() {
     local program=$1 package=$2
-    if command -v "$program" > /dev/null; then return; fi
+    # Debian puts servers where an ordinary user's PATH does not look.
+    if PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" command -v "$program" > /dev/null; then return; fi
     if [ "$(id -u)" = 0 ] && [ "${NOISEVAULT_INSTALL:-yes}" != no ] && command -v apt-get > /dev/null; then
         echo "installing the system's package '$package' (once)" >&2
         apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" > /dev/null; }

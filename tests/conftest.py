@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, Engine, event
 
-from tests.servers import not_run, softhsm
+from tests.servers import mariadb, not_run, softhsm
 from tests.servers.bao_server import BaoServer, bao_server
-from tests.servers.not_run import NotRun, need_program
+from tests.servers.databases import DATABASES, need_database
+from tests.servers.not_run import NotRun, find_program, need_program
 from tests.servers.openbao import BaoDev, bao_dev
 from tests.servers.postgres import fresh_database, postgres_server
 
@@ -83,6 +84,20 @@ def postgres_url(postgres_server_url: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def mariadb_server_url() -> Iterator[str]:
+    """For fixtures of tests that have asked need_database() before."""
+    with mariadb.mariadb_server(str(find_program(mariadb.PROGRAM))) as url:
+        yield url
+
+
+@pytest.fixture
+def mariadb_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    need_database(request.node, "mariadb")
+    with mariadb.fresh_database(request.getfixturevalue("mariadb_server_url")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
 def softhsm_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home, before = tmp_path_factory.mktemp("softhsm"), os.environ.get("SOFTHSM2_CONF")
     softhsm.softhsm_home(home)
@@ -108,12 +123,12 @@ def _token(request: pytest.FixtureRequest, home: Path) -> softhsm.Token:
     return softhsm.new_token(need_program(request.node, "softhsm2-util", softhsm.INSTALL), home)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=DATABASES)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A fresh, empty database of each kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'application.db'}"
-    return str(request.getfixturevalue("postgres_url"))
+    return str(request.getfixturevalue(f"{request.param}_url"))
 
 
 @pytest.fixture(autouse=True)

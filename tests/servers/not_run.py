@@ -10,12 +10,19 @@ from collections import defaultdict
 import pytest
 
 PROPERTY = "not run"
+# Debian puts servers where an ordinary user's PATH does not look.
+SERVERS = "/usr/local/sbin:/usr/sbin:/sbin"
 KEY = pytest.StashKey["NotRun"]()
+
+
+def find_program(program: str) -> str | None:
+    """Where the program is, also when it is a server's."""
+    return shutil.which(program) or shutil.which(program, path=SERVERS)
 
 
 def need_program(node: pytest.Item, program: str, command: str) -> str:
     """Where the program is; or the test is skipped and recorded. command: what to type to have it."""
-    found = shutil.which(program)
+    found = find_program(program)
     if found is None:
         node.user_properties.append((PROPERTY, f"{program} is not on this machine; type: {command}"))
         pytest.skip(f"{program} is not on this machine")

@@ -34,3 +34,20 @@ def test_a_missing_program_is_told_at_the_end_and_fails_only_where_everything_ha
     assert "tests NOT RUN: 1; softhsm2-util is not on this machine; type: apt-get install softhsm2" in ended.stdout
     assert f"\n{TEST}\n" in ended.stdout
     assert ("CI=true, where everything has to run: this is a failure" in ended.stdout) == bool(status)
+
+
+def test_a_missing_mariadb_is_told_as_well(tmp_path: Path) -> None:
+    test = "tests/kms/test_exact_text.py::test_two_texts_are_equal_only_if_they_are_the_same[mariadb]"
+    hide = "import sys, pytest, tests.servers.not_run as n; n.SERVERS = ''; sys.exit(pytest.main(sys.argv[1:]))"
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    ended = subprocess.run(
+        [sys.executable, "-c", hide, "-q", "-n", "0", "-p", "no:cacheprovider", test],
+        cwd=ROOT,
+        env=environment | {"PATH": str(tmp_path), "CI": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert ended.returncode == 1, ended.stdout
+    assert "tests NOT RUN: 1; mariadbd is not on this machine; type: apt-get install mariadb-server" in ended.stdout
