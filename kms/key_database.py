@@ -30,26 +30,52 @@ POSTGRESQL: Final[dict[str, Any]] = {
         "target_session_attrs": "read-write",  # a replica's news are old
     },
 }
-URLS: Final = "keys are kept in sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE: write one of them"
+MARIADB: Final[dict[str, Any]] = {
+    "pool_pre_ping": True,
+    "pool_timeout": STATEMENT_SECONDS,
+    "connect_args": {
+        "connect_timeout": CONNECT_SECONDS,
+        # A server that still answers ends the statement first.
+        "read_timeout": STATEMENT_SECONDS + CONNECT_SECONDS,
+        "write_timeout": STATEMENT_SECONDS + CONNECT_SECONDS,
+        "init_command": f"SET SESSION max_statement_time={STATEMENT_SECONDS}, lock_wait_timeout={STATEMENT_SECONDS},"
+        f" innodb_lock_wait_timeout={STATEMENT_SECONDS}",
+    },
+}
+DRIVERS: Final[dict[str, dict[str, Any]]] = {
+    "sqlite": {},
+    "sqlite+pysqlite": {},
+    "postgresql": POSTGRESQL,
+    "postgresql+psycopg": POSTGRESQL,
+    "mysql+pymysql": MARIADB,
+    "mariadb+pymysql": MARIADB,
+}
+EXTRAS: Final = {"pymysql": "mysql"}
+URLS: Final = (
+    "keys are kept in sqlite:///PATH, postgresql+psycopg://USER@HOST/DATABASE or mariadb+pymysql://USER@HOST/DATABASE:"
+    " write one of them"
+)
+# As PostgreSQL does it: no locks on the gaps between rows, and a value that does not fit is an error.
+MARIADB_SESSION: Final = (
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    "SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')",
+)
 # A transaction that only reads says so, and does not wait for SQLite's one writer.
 READ_ONLY: Final = "noisevault_read_only"
 
 
 def open_key_database(url: str) -> Engine:
-    """An engine for keys and counters: on SQLite a file of their own, on PostgreSQL connections of their own.
+    """An engine for keys and counters: on SQLite a file of their own, on a server connections of their own.
 
     Raises: MisconfiguredError for anything else, MissingExtraError if the driver is not installed.
     """
     try:
-        driver = make_url(url).drivername
-        options = {"sqlite": {}, "sqlite+pysqlite": {}, "postgresql": POSTGRESQL, "postgresql+psycopg": POSTGRESQL}[
-            driver
-        ]
-        engine = create_engine(url, hide_parameters=True, **options)
+        engine = create_engine(url, hide_parameters=True, **DRIVERS[make_url(url).drivername])
     except (ArgumentError, KeyError):
         raise MisconfiguredError(URLS) from None
     except ModuleNotFoundError as missing:
-        raise MissingExtraError(f"{missing.name} is not installed: pip install 'noisevault[postgres]'") from None
+        extra = EXTRAS.get(str(missing.name), "postgres")
+        raise MissingExtraError(f"{missing.name} is not installed: pip install 'noisevault[{extra}]'") from None
     if engine.dialect.name == "sqlite" and not isinstance(engine.pool, QueuePool):
         raise MisconfiguredError(URLS)  # in memory, where every thread would have other keys
     prepare(engine)
@@ -57,7 +83,9 @@ def open_key_database(url: str) -> Engine:
 
 
 def prepare(engine: Engine) -> None:
-    """Install what SQLite needs, once; nothing on servers."""
+    """Install what SQLite and MariaDB need, once; nothing on PostgreSQL."""
+    if engine.dialect.name in {"mysql", "mariadb"} and not event.contains(engine, "connect", _set_up_mariadb):
+        event.listen(engine, "connect", _set_up_mariadb)
     if engine.dialect.name == "sqlite" and not event.contains(engine, "connect", _set_up_sqlite):
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
@@ -125,6 +153,19 @@ def _cause(error: Exception) -> str:
     orig = getattr(error, "orig", None) or error
     lines = str(orig).splitlines() or [""]
     return f"{type(orig).__name__}: {lines[0][:200]}"
+
+
+def _set_up_mariadb(connection: Any, _record: object) -> None:
+    try:
+        with connection.cursor() as cursor:
+            for statement in MARIADB_SESSION:
+                cursor.execute(statement)
+            cursor.execute("SELECT @@read_only")
+            if cursor.fetchone()[0]:
+                raise connection.OperationalError("the server is read-only; a replica's news are old")
+    except connection.Error:
+        connection.close()  # the pool does not
+        raise
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:

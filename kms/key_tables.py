@@ -9,11 +9,12 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    String,
     Table,
     UniqueConstraint,
 )
 from sqlalchemy.dialects.mysql import VARBINARY
+
+from kms.exact_text import MARIADB_TRANSACTIONAL, exact_text
 
 __all__ = ["kek_left_table", "key_table", "keyring_table", "metadata", "seal_count_table"]
 
@@ -28,8 +29,9 @@ keyring_table: Final = Table(
     "noisevault_keyring",
     metadata,
     Column("id", _KEYRING_ID, primary_key=True),
-    Column("name", String(200), nullable=False, unique=True),
-    Column("created_at", String(32), nullable=False),  # ISO 8601, UTC, microseconds
+    Column("name", exact_text(200), nullable=False, unique=True),
+    Column("created_at", exact_text(32), nullable=False),  # ISO 8601, UTC, microseconds
+    **MARIADB_TRANSACTIONAL,
 )
 
 key_table: Final = Table(
@@ -37,24 +39,26 @@ key_table: Final = Table(
     metadata,
     Column("key_id", _KEY_ID, primary_key=True),  # unique in the whole store, tombstones included
     Column("keyring_id", _KEYRING_ID, ForeignKey("noisevault_keyring.id"), nullable=False),
-    Column("purpose", String(16), nullable=False),
+    Column("purpose", exact_text(16), nullable=False),
     Column("sequence", Integer, nullable=False),
-    Column("state", String(16), nullable=False),
+    Column("state", exact_text(16), nullable=False),
     Column("wrapped", LargeBinary),  # NULL once destroyed
-    Column("kek", String(500), nullable=False),
-    Column("kek_version", String(64), nullable=False),
-    Column("created_at", String(32), nullable=False),
-    Column("changed_at", String(32), nullable=False),
-    Column("destroy_after", String(32)),  # of a retired key only
+    Column("kek", exact_text(500), nullable=False),
+    Column("kek_version", exact_text(64), nullable=False),
+    Column("created_at", exact_text(32), nullable=False),
+    Column("changed_at", exact_text(32), nullable=False),
+    Column("destroy_after", exact_text(32)),  # of a retired key only
     UniqueConstraint("keyring_id", "purpose", "sequence", name="noisevault_key_sequence"),
+    **MARIADB_TRANSACTIONAL,
 )
 
 seal_count_table: Final = Table(
     "noisevault_seal_count",
     metadata,
     Column("key_id", _KEY_ID, ForeignKey("noisevault_key.key_id"), primary_key=True),
-    Column("label", String(300), primary_key=True),
+    Column("label", exact_text(300), primary_key=True),
     Column("counted", BigInteger, nullable=False),
+    **MARIADB_TRANSACTIONAL,
 )
 
 # KEKs that wrapped keys of a keyring once: a backup from before left_at is opened by them.
@@ -62,6 +66,7 @@ kek_left_table: Final = Table(
     "noisevault_kek_left",
     metadata,
     Column("keyring_id", _KEYRING_ID, ForeignKey("noisevault_keyring.id"), primary_key=True),
-    Column("kek", String(500), primary_key=True),
-    Column("left_at", String(32), nullable=False),
+    Column("kek", exact_text(500), primary_key=True),
+    Column("left_at", exact_text(32), nullable=False),
+    **MARIADB_TRANSACTIONAL,
 )

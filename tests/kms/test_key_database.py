@@ -10,6 +10,7 @@ from sqlalchemy import create_engine, text
 
 from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
 from kms.key_database import close_before_fork, open_key_database, prepare, reading, writing
+from tests.servers.databases import SERVERS
 
 
 def pragma(path: Path, name: str) -> object:
@@ -86,6 +87,7 @@ def test_a_failed_writer_leaves_nothing(database_url: str) -> None:
         "sqlite:////nonexistent/folder/keys.db",
         "postgresql+psycopg://nobody:hunter2@127.0.0.1:1/none",
         "postgresql+psycopg://nobody:hunter2@/none?host=/nonexistent",
+        "mariadb+pymysql://nobody:hunter2@127.0.0.1:1/none",
     ],
 )
 def test_a_database_that_does_not_answer_is_unavailable_and_no_password_is_told(url: str) -> None:
@@ -101,34 +103,49 @@ def test_a_database_that_does_not_answer_is_unavailable_and_no_password_is_told(
     [
         "",
         "keys.db",
-        "mysql+pymysql://u:hunter2@h/d",
+        "mysql://u:hunter2@h/d",
+        "mysql+aiomysql://u:hunter2@h/d",
         "postgresql+asyncpg://u:hunter2@h/d",
         "sqlite://",
         "sqlite:///:memory:",
     ],
 )
 def test_a_database_that_cannot_keep_keys_is_refused_with_those_that_can(url: str) -> None:
-    with pytest.raises(MisconfiguredError, match="sqlite:///PATH or postgresql") as raised:
+    with pytest.raises(MisconfiguredError, match=r"sqlite:///PATH, postgresql.* or mariadb") as raised:
         open_key_database(url)
     assert "hunter2" not in str(raised.value)
 
 
-def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'noisevault\[postgres\]'"):
-        open_key_database("postgresql+psycopg://u@h/d")
+@pytest.mark.parametrize(
+    ("url", "module", "extra"),
+    [("postgresql+psycopg://u@h/d", "psycopg", "postgres"), ("mariadb+pymysql://u@h/d", "pymysql", "mysql")],
+)
+def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch, url: str, module: str, extra: str) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'noisevault\[{extra}\]'"):
+        open_key_database(url)
 
 
-@pytest.mark.postgres
-def test_a_connection_that_was_cut_is_unavailable_and_the_next_one_works(postgres_url: str) -> None:
-    engine = open_key_database(postgres_url)
-    other = create_engine(postgres_url)
+CUT = {
+    "postgres": ("SELECT pg_backend_pid()", "SELECT pg_terminate_backend({})"),
+    "mariadb": ("SELECT connection_id()", "KILL {}"),
+}
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_connection_that_was_cut_is_unavailable_and_the_next_one_works(
+    request: pytest.FixtureRequest, server: str
+) -> None:
+    url = request.getfixturevalue(f"{server}_url")
+    who, cut = CUT[server]
+    engine = open_key_database(url)
+    other = create_engine(url)
 
     def be_cut() -> None:
         with reading(engine) as connection:
-            pid = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            own = connection.execute(text(who)).scalar_one()
             with other.begin() as admin:
-                admin.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
+                admin.execute(text(cut.format(own)))
             connection.execute(text("SELECT 1"))
 
     with pytest.raises(UnavailableError):
@@ -146,3 +163,45 @@ def test_every_wait_on_a_server_has_an_end(postgres_url: str) -> None:
         for setting in ("statement_timeout", "lock_timeout"):
             assert connection.execute(text(f"SHOW {setting}")).scalar_one() == "10s"
     engine.dispose()
+
+
+MARIADB_WAITS = "SELECT @@max_statement_time, @@innodb_lock_wait_timeout, @@lock_wait_timeout"
+
+
+@pytest.mark.mariadb
+def test_every_wait_on_mariadb_has_an_end_and_nothing_is_cut_to_fit(mariadb_url: str) -> None:
+    engine = open_key_database(mariadb_url)
+    with engine.connect() as connection:
+        assert connection.execute(text(MARIADB_WAITS)).one() == (10, 10, 10)
+        assert connection.get_isolation_level() == "READ COMMITTED"
+        assert "STRICT_ALL_TABLES" in str(connection.scalar(text("SELECT @@sql_mode")))
+
+
+@pytest.mark.mariadb
+def test_a_statement_that_mariadb_ended_is_an_outage(mariadb_url: str) -> None:
+    engine = open_key_database(mariadb_url)
+
+    def wait_in_vain() -> None:
+        with reading(engine) as connection:
+            connection.execute(text("SET SESSION max_statement_time = 0.05"))
+            connection.execute(text("SELECT count(*) FROM seq_1_to_1000000000 WHERE seq % 7 = 3"))
+
+    with pytest.raises(UnavailableError, match="max_statement_time"):
+        wait_in_vain()
+    engine.dispose()
+
+
+@pytest.mark.mariadb
+def test_a_mariadb_server_that_only_reads_is_no_place_for_keys(mariadb_url: str) -> None:
+    engine, admin = open_key_database(mariadb_url), create_engine(mariadb_url)
+    with admin.connect() as connection:
+        connection.execute(text("SET GLOBAL read_only = 1"))
+        try:
+            with pytest.raises(UnavailableError, match="the server is read-only"), reading(engine):
+                pass
+        finally:
+            connection.execute(text("SET GLOBAL read_only = 0"))
+    with reading(engine) as connection:
+        assert connection.scalar(text("SELECT 1")) == 1
+    engine.dispose()
+    admin.dispose()

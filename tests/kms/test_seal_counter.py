@@ -145,7 +145,7 @@ def test_half_of_the_limit_is_warned_of(store: KeyStore, caplog: pytest.LogCaptu
 
 def test_a_key_that_is_not_in_the_store_is_not_counted(any_store: KeyStore) -> None:
     with pytest.raises(KeyringError, match="not in this store"):
-        with_key(any_store).reserve(rb"\9\9\9\9", LABEL, 1)
+        with_key(any_store).reserve(bytes(4), LABEL, 1)
 
 
 @pytest.mark.parametrize(("label", "n"), [(LABEL, -1), ("", 1), ("x" * 301, 1)])
