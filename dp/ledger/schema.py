@@ -4,7 +4,7 @@ All in one database, which on SQLite is a file of its own. Counters are 63-bit i
 delta in 1e-18. MACs and ids are lower-case hexadecimal. Question text and answers are there only sealed.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table, Text, UniqueConstraint
 from sqlalchemy.dialects import mysql
@@ -12,6 +12,9 @@ from sqlalchemy.dialects import mysql
 LEDGER_COMPONENT: Final = "dp"
 LEDGER_VERSION: Final = 1
 NAME_CHARACTERS: Final = 190  # ours: four names and a MAC fit into MariaDB's longest index
+
+# Arguments of a Table: a MariaDB server's default engine may know no transactions.
+TRANSACTIONAL: Final[dict[str, Any]] = {"mysql_engine": "InnoDB", "mariadb_engine": "InnoDB"}
 
 metadata = MetaData()
 
@@ -32,6 +35,7 @@ schema = Table(
     metadata,
     Column("component", String(32), primary_key=True),
     Column("version", Integer, nullable=False),
+    **TRANSACTIONAL,
 )
 
 budget = Table(
@@ -44,6 +48,7 @@ budget = Table(
     Column("spent_nano_epsilon", BigInteger, nullable=False),
     Column("spent_nano_rho", BigInteger, nullable=False),
     Column("spent_atto_delta", BigInteger, nullable=False),
+    **TRANSACTIONAL,
 )
 
 
@@ -71,6 +76,7 @@ charge = Table(
     Column("audit_sequence", BigInteger, nullable=False, unique=True),
     UniqueConstraint("visibility", "dataset", "epoch", "question_mac", "attempt", name="noisevault_charge_attempt"),
     UniqueConstraint("principal", "request_id", name="noisevault_charge_request"),
+    **TRANSACTIONAL,
 )
 
 answer = Table(
@@ -82,6 +88,7 @@ answer = Table(
     Column("sealed_answer", _sealed(), nullable=False),
     Column("audit_sequence", BigInteger, nullable=False, unique=True),
     UniqueConstraint("visibility", "dataset", "epoch", "question_mac", name="noisevault_answer_first"),
+    **TRANSACTIONAL,
 )
 
 audit = Table(
@@ -91,6 +98,7 @@ audit = Table(
     Column("entry", Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb"), nullable=False),
     Column("key_id", _exact(64), nullable=False),
     Column("mac", _exact(64), nullable=False),
+    **TRANSACTIONAL,
 )
 
 audit_head = Table(
@@ -99,4 +107,5 @@ audit_head = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("sequence", BigInteger, nullable=False),
     Column("mac", _exact(64), nullable=False),
+    **TRANSACTIONAL,
 )

@@ -4,6 +4,7 @@ from typing import Final
 
 from sqlalchemy import Connection, insert, inspect, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
+from sqlalchemy.schema import CreateTable
 
 from dp.errors import LedgerError, SchemaVersionError
 from dp.ledger.audit import HEAD_ID, NO_MAC
@@ -58,7 +59,8 @@ def _create(connection: Connection, unsure: bool) -> None:  # noqa: ARG001
         return require_schema(connection)
     if connection.dialect.name == "sqlite" and not connection.scalar(text(MAIN_FILE)):
         raise LedgerError("a ledger in memory forgets what was spent; give it a file of its own")
-    metadata.create_all(connection)
+    for table in metadata.sorted_tables:
+        connection.execute(CreateTable(table, if_not_exists=True))
     connection.execute(insert(audit_head).values(id=HEAD_ID, sequence=0, mac=NO_MAC))
     connection.execute(insert(schema).values(component=LEDGER_COMPONENT, version=LEDGER_VERSION))
     return None

@@ -20,8 +20,10 @@ Work = Callable[[Connection, bool], T]
 
 # SQL:2023 class 40 and PostgreSQL's appendix A: serialization failure, deadlock, lock not available.
 RERUN_SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})
-# MariaDB: lock wait timeout, deadlock.
-MARIADB_RERUN: Final = frozenset({1205, 1213})
+# MariaDB: lock wait timeout, deadlock, a record that changed since it was read.
+MARIADB_RERUN: Final = frozenset({1205, 1213, 1020})
+# MariaDB: server shutdown, connection killed.
+MARIADB_LOST: Final = frozenset({1053, 1927})
 # sqlite.org/rescode.html, primary codes: SQLITE_BUSY, SQLITE_LOCKED.
 SQLITE_RERUN: Final = frozenset({5, 6})
 # Ours: one turn of waiting for somebody else's transaction; there are as many turns as attempts.
@@ -98,6 +100,9 @@ class Transactions:
             connection = fresh.execution_options(isolation_level="AUTOCOMMIT" if sqlite else isolation)
             if self._engine.dialect.name == "postgresql":
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = {self._lock_wait:d}")
+            if self._engine.dialect.name in {"mysql", "mariadb"}:
+                seconds = max(1, self._lock_wait // 1000)
+                connection.exec_driver_sql(f"SET SESSION innodb_lock_wait_timeout = {seconds:d}")
             if sqlite:
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={self._lock_wait:d}")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
@@ -112,11 +117,21 @@ def must_rerun(error: DBAPIError) -> bool:
         return True
     if isinstance(code := getattr(original, "sqlite_errorcode", None), int):
         return code & 0xFF in SQLITE_RERUN
-    arguments: tuple[object, ...] = getattr(original, "args", ())
-    return bool(arguments) and arguments[0] in MARIADB_RERUN
+    return _mariadb_code(error) in MARIADB_RERUN
 
 
 def is_lost(error: DBAPIError) -> bool:
     """The connection is gone, and with it the answer to what was sent last."""
     sqlstate = getattr(error.orig, "sqlstate", None) or ""
-    return error.connection_invalidated or sqlstate.startswith("08") or sqlstate in {"57P01", "57P02", "57P03"}
+    return (
+        error.connection_invalidated
+        or sqlstate.startswith("08")
+        or sqlstate in {"57P01", "57P02", "57P03"}
+        or _mariadb_code(error) in MARIADB_LOST
+    )
+
+
+def _mariadb_code(error: DBAPIError) -> object:
+    """PyMySQL gives the server's number first; other drivers have a text there."""
+    arguments: tuple[object, ...] = getattr(error.orig, "args", ())
+    return arguments[0] if arguments else None
