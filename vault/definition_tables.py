@@ -2,9 +2,11 @@
 
 from typing import Final
 
-from sqlalchemy import Column, Integer, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy import Column, Integer, LargeBinary, MetaData, Table
 from sqlalchemy.dialects.mysql import VARBINARY
 from sqlalchemy.types import TypeEngine
+
+from kms.exact_text import MARIADB_TRANSACTIONAL, exact_long_text, exact_text
 
 __all__ = ["field_table", "index_slot_table", "metadata"]
 
@@ -20,21 +22,23 @@ field_table: Final = Table(
     "noisevault_field",
     metadata,
     Column("keyring_id", _id(16), primary_key=True),
-    Column("table_name", String(200), primary_key=True),
-    Column("column_name", String(100), primary_key=True),
+    Column("table_name", exact_text(200), primary_key=True),
+    Column("column_name", exact_text(100), primary_key=True),
     Column("generation", Integer, primary_key=True, autoincrement=False),
-    Column("definition", Text, nullable=False),  # canonical JSON
-    Column("fingerprint", String(64), nullable=False),  # SHA-256 of it, hexadecimal
+    Column("definition", exact_long_text(), nullable=False),  # canonical JSON
+    Column("fingerprint", exact_text(64), nullable=False),  # SHA-256 of it, hexadecimal
+    **MARIADB_TRANSACTIONAL,
 )
 
 index_slot_table: Final = Table(
     "noisevault_index_slot",
     metadata,
     Column("keyring_id", _id(16), primary_key=True),
-    Column("table_name", String(200), primary_key=True),
-    Column("column_name", String(100), primary_key=True),
-    Column("index_name", String(100), primary_key=True),
-    Column("slot", String(1), primary_key=True),  # a or b
+    Column("table_name", exact_text(200), primary_key=True),
+    Column("column_name", exact_text(100), primary_key=True),
+    Column("index_name", exact_text(100), primary_key=True),
+    Column("slot", exact_text(1), primary_key=True),  # a or b
     Column("key_id", _id(4), nullable=False),
     Column("generation", Integer, nullable=False),
+    **MARIADB_TRANSACTIONAL,
 )

@@ -35,7 +35,7 @@ from vault.mapping.term_type import AskedTerm, Term
 __all__ = ["touches_sealed"]
 
 _UNION_ALL = "UNION ALL"
-_ON_CONFLICT = ("on_conflict_do_update", "on_conflict_do_nothing")
+_ON_CONFLICT = ("on_conflict_do_update", "on_conflict_do_nothing", "on_duplicate_key_update")
 _HIDDEN_FROM_WALK = (
     "_raw_columns",
     "_from_obj",
@@ -170,11 +170,12 @@ def _written(node: Any) -> Iterator[Any]:
 
 
 def _of_conflict(node: Any) -> Iterator[Visit]:
-    """ON CONFLICT: what SET is given was looked at when the statement was sealed."""
-    for value in (getattr(node, "update_values_to_set", None) or {}).values():
-        yield value, node, True
-    for child in (getattr(node, "update_whereclause", None), node.inferred_target_whereclause):
-        yield child, node, False
+    """ON CONFLICT, ON DUPLICATE KEY: what SET is given was looked at when the statement was sealed."""
+    for values in (getattr(node, "update_values_to_set", None), getattr(node, "update", None)):
+        for value in (values or {}).values():
+            yield value, node, True
+    for clause in ("update_whereclause", "inferred_target_whereclause"):
+        yield getattr(node, clause, None), node, False
 
 
 def _of_comparison(node: "BinaryExpression[Any]") -> Iterator[Visit]:

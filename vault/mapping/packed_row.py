@@ -2,17 +2,18 @@
 
 PostgreSQL: record_send(ROW(value, bound...)):
             | fields, 4 | then for each: | type oid, 4 | length, 4, -1 for NULL | bytes |
+MariaDB:    length.length...: bytes bytes...   the lengths in decimal digits, empty for NULL; integers and UUIDs as text
 SQLite:     hex(value).hex(bound)...   with an integer as its decimal digits
 """
 
 # ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, String
+from sqlalchemy import ColumnElement, LargeBinary, String
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -22,6 +23,9 @@ from vault.definition import FieldDefinition
 from vault.errors import SealedColumnError
 
 __all__ = ["PackedRow", "unpacker"]
+
+Read = Callable[[bytes], object]
+Unpack = Callable[[Any], tuple[bytes | None, dict[str, object]]]
 
 _LENGTH = Struct(">i").unpack_from
 
@@ -46,7 +50,9 @@ class PackedRow(ColumnElement[Any]):
 @compiles(PackedRow)
 def _hexadecimal(element: PackedRow, compiler: SQLCompiler, **kw: Any) -> str:
     if compiler.dialect.name not in {"sqlite", "default"}:
-        raise SealedColumnError(f"row-bound fields are read on PostgreSQL and SQLite, not on {compiler.dialect.name}")
+        raise SealedColumnError(
+            f"row-bound fields are read on PostgreSQL, MariaDB and SQLite, not on {compiler.dialect.name}"
+        )
     kw = _inner(kw)
     parts = [f"hex({compiler.process(part, **kw)})" for part in (element.sealed, *element.bound)]
     return " || '.' || ".join(parts)
@@ -62,16 +68,41 @@ def _record(element: PackedRow, compiler: SQLCompiler, **kw: Any) -> str:
     return f"record_send(ROW({', '.join(parts)}))"
 
 
+@compiles(PackedRow, "mysql", "mariadb")
+def _lengths_and_bytes(element: PackedRow, compiler: SQLCompiler, **kw: Any) -> str:
+    kw = _inner(kw)
+    parts = [compiler.process(element.sealed, **kw)]
+    for part in element.bound:
+        text = compiler.process(part, **kw)
+        # Whatever the column's character set, and an integer as its digits: SQL would take its bytes for a number.
+        is_bytes = isinstance(part.type, LargeBinary)
+        parts.append(text if is_bytes else f"CAST(CONVERT({text} USING utf8mb4) AS BINARY)")
+    lengths = ", ".join(f"IFNULL(LENGTH({part}), '')" for part in parts)
+    contents = ", ".join(f"IFNULL({part}, '')" for part in parts)
+    return f"CONCAT(CAST(CONCAT_WS('.', {lengths}) AS BINARY), ':', {contents})"
+
+
 def _inner(kw: dict[str, Any]) -> dict[str, Any]:
     """What is inside is no result column of its own."""
     return {**kw, "add_to_result_map": None, "within_columns_clause": False}
 
 
-def unpacker(definition: FieldDefinition, dialect: Dialect) -> Callable[[Any], tuple[bytes | None, dict[str, object]]]:
+def unpacker(definition: FieldDefinition, dialect: Dialect) -> Unpack:
     """A function from the result column to the sealed value and the row that it is bound to."""
-    of_record = dialect.name == "postgresql"
-    readers = [(bound.name, (_READ_BINARY if of_record else _READ_TEXT)[bound.codec_id]) for bound in definition.bound]
+    match dialect.name:
+        case "postgresql":
+            return _record_unpacker(_readers(definition, _READ_BINARY))
+        case "mysql" | "mariadb":
+            return _lengths_unpacker(definition.label, _readers(definition, _READ_TEXT))
+        case _:
+            return _hexadecimal_unpacker(_readers(definition, _READ_TEXT))
 
+
+def _readers(definition: FieldDefinition, reading: Mapping[str, Read]) -> list[tuple[str, Read]]:
+    return [(bound.name, reading[bound.codec_id]) for bound in definition.bound]
+
+
+def _record_unpacker(readers: list[tuple[str, Read]]) -> Unpack:
     def from_record(data: Any) -> tuple[bytes | None, dict[str, object]]:
         record = data if type(data) is bytes else bytes(data)
         (length,) = _LENGTH(record, 8)
@@ -85,12 +116,35 @@ def unpacker(definition: FieldDefinition, dialect: Dialect) -> Callable[[Any], t
             row[name] = None if length < 0 else read(record[start:at])
         return sealed, row
 
+    return from_record
+
+
+def _lengths_unpacker(label: str, readers: list[tuple[str, Read]]) -> Unpack:
+    def from_lengths(data: Any) -> tuple[bytes | None, dict[str, object]]:
+        if data is None:  # so CONCAT gives what is too long; a missing row has its dots
+            raise SealedColumnError(
+                f"a value of {label} is longer than MariaDB's max_allowed_packet: raise that setting"
+            )
+        lengths, _, contents = data.partition(b":")
+        at, parts = 0, []
+        for length in lengths.split(b"."):
+            end = at + int(length or 0)
+            parts.append(contents[at:end] if length else None)
+            at = end
+        sealed, *bound = parts
+        row = {name: None if part is None else read(part) for (name, read), part in zip(readers, bound, strict=True)}
+        return sealed, row
+
+    return from_lengths
+
+
+def _hexadecimal_unpacker(readers: list[tuple[str, Read]]) -> Unpack:
     def from_hexadecimal(data: Any) -> tuple[bytes | None, dict[str, object]]:
         sealed, *bound = data.split(".")
         row = {name: read(bytes.fromhex(part)) for (name, read), part in zip(readers, bound, strict=True)}
         return bytes.fromhex(sealed) or None, row
 
-    return from_record if of_record else from_hexadecimal
+    return from_hexadecimal
 
 
 def _signed(data: bytes) -> int:
@@ -101,13 +155,13 @@ def _uuid(data: bytes) -> UUID:
     return UUID(bytes=data) if len(data) == 16 else UUID(data.decode())
 
 
-_READ_BINARY: dict[str, Callable[[bytes], object]] = {
+_READ_BINARY: dict[str, Read] = {
     "int64/1": _signed,
     "uuid/1": _uuid,
     "bytes/1": bytes,
     "str/1": bytes.decode,
 }
-_READ_TEXT: dict[str, Callable[[bytes], object]] = {
+_READ_TEXT: dict[str, Read] = {
     **_READ_BINARY,
     "int64/1": lambda part: int(part) if part else None,  # hex(NULL) is empty, as in the missing row of an outer join
     "uuid/1": lambda part: UUID(part.decode()) if part else None,

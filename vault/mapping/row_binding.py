@@ -5,15 +5,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column
+from sqlalchemy import Column, LargeBinary, String, cast
+from sqlalchemy.dialects.mysql import CHAR
+from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.dml import Update
-from sqlalchemy.sql.elements import BinaryExpression, BindParameter, BooleanClauseList, Grouping
+from sqlalchemy.sql.elements import BinaryExpression, BindParameter, BooleanClauseList, ColumnElement, Grouping
 
 from vault.errors import SealedColumnError
 from vault.mapping.sealed_column import SealedColumn
 
-__all__ = ["pinned_row", "pins_of", "refuse_missing"]
+__all__ = ["exactly_pinned", "pinned_row", "pins_of", "refuse_missing"]
 
 Given = Callable[[Mapping[str, Any]], Any]
 
@@ -42,6 +44,25 @@ def pinned_row(
             if value is not None:
                 found[column.name] = value
     return found
+
+
+def exactly_pinned(statement: Update, columns: "Sequence[Column[Any]]", dialect: Dialect) -> Update:
+    """The statement, with texts that pin a column compared byte by byte.
+
+    MariaDB's collations take unequal texts for equal: the row of 'ann' would get a value that is bound to 'Ann'.
+    """
+    if dialect.name not in {"mysql", "mariadb"}:
+        return statement
+    pins = pins_of(statement)
+    for column in columns:
+        pin = pins.get(hash(column))
+        if pin is not None and isinstance(column.type, String):
+            statement = statement.where(_utf8_bytes(column) == _utf8_bytes(pin))
+    return statement
+
+
+def _utf8_bytes(text: "ColumnElement[Any]") -> "ColumnElement[bytes]":
+    return cast(cast(text, CHAR(charset="utf8mb4")), LargeBinary)
 
 
 def refuse_missing(sealed: SealedColumn, row: Mapping[str, Any], *, updating: bool) -> None:

@@ -14,7 +14,7 @@ from vault.errors import SealedColumnError
 from vault.mapping.attached import field_for
 from vault.mapping.defaults import default_value
 from vault.mapping.flush_rows import known_row
-from vault.mapping.row_binding import pinned_row, pins_of, refuse_missing
+from vault.mapping.row_binding import exactly_pinned, pinned_row, pins_of, refuse_missing
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.statement_values import Absent, as_dicts, given_key, plain_value
 from vault.mapping.table_plan import TablePlan
@@ -133,6 +133,9 @@ class _Writing:
                     in_statement.update({key: BindParameter(f"sealed__{key}") for key in parts[0]})
         if in_statement:
             self._set(in_statement)
+        if pins:
+            bound = {column for name in names for column in self.plan.sealed[name].bound}
+            self.changed = exactly_pinned(self.changed, list(bound), self.connection.dialect)
         return filled if rows or any(filled) else ()
 
     def seal_multi_values(self) -> None:

@@ -146,8 +146,6 @@ class Sealed(TypeDecorator[T]):
         opens = field_for(dialect, owner).open if attached_to(dialect) is not None else None
 
         def open_packed(value: Any) -> Any:
-            if value is None:
-                return None
             sealed, row = unpack(value)
             return None if sealed is None else (opens or field_for(dialect, owner).open)(sealed, row)
 

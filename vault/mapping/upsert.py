@@ -1,10 +1,11 @@
-"""Upsert: ON CONFLICT of an INSERT, with sealed columns in SET and as the target."""
+"""Upsert: ON CONFLICT and ON DUPLICATE KEY of an INSERT, with sealed columns in SET and as the target."""
 
 # ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from copy import copy
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlalchemy import Column
 from sqlalchemy.sql.dml import Insert
@@ -35,18 +36,31 @@ def seal_upsert(statement: Insert, plan: TablePlan, sealed_parts: SealedParts) -
 
 
 def _sealed(clause: Any, plan: TablePlan, sealed_parts: SealedParts) -> Any:
-    if clause.__visit_name__ not in {"on_conflict_do_nothing", "on_conflict_do_update"}:
-        raise SealedColumnError(
-            f"{plan.table.name} has sealed columns: only ON CONFLICT is known here, not {clause.__visit_name__}"
-        )
     changed = copy(clause)
-    target = [_unique_column(element, plan) for element in clause.inferred_target_elements or ()]
+    match clause.__visit_name__:
+        case "on_conflict_do_nothing":
+            _seal_target(changed, plan)
+        case "on_conflict_do_update":
+            targeted = _seal_target(changed, plan)
+            changed.update_values_to_set = _set_clause(clause.update_values_to_set, plan, targeted, sealed_parts)
+        case "on_duplicate_key_update":
+            # The row may be another one than meant: of any unique key of the table, also of one not declared here.
+            made = _set_clause(clause.update, plan, frozenset(), sealed_parts, clause.inserted_alias)
+            changed.update = {given_key(key, plan) or key: value for key, value in made.items()}
+        case other:
+            raise SealedColumnError(
+                f"{plan.table.name} has sealed columns: only ON CONFLICT and ON DUPLICATE KEY are known here,"
+                f" not {other}"
+            )
+    return changed
+
+
+def _seal_target(changed: Any, plan: TablePlan) -> AbstractSet[str | None]:
+    """The keys of the columns that the conflict is on."""
+    target = [_unique_column(element, plan) for element in changed.inferred_target_elements or ()]
     if target:
         changed.inferred_target_elements = target
-    if clause.__visit_name__ == "on_conflict_do_update":
-        targeted = {given_key(element, plan) for element in target}
-        changed.update_values_to_set = _set_clause(clause.update_values_to_set, plan, targeted, sealed_parts)
-    return changed
+    return {given_key(element, plan) for element in target}
 
 
 def _unique_column(element: Any, plan: TablePlan) -> Any:
@@ -59,11 +73,15 @@ def _unique_column(element: Any, plan: TablePlan) -> Any:
     return sealed.term_column(sealed.asked_index, "a")
 
 
-def _set_clause(given: Any, plan: TablePlan, targeted: set[str | None], sealed_parts: SealedParts) -> dict[Any, Any]:
+def _set_clause(
+    given: Any, plan: TablePlan, targeted: AbstractSet[str | None], sealed_parts: SealedParts, inserted: Any = None
+) -> dict[Any, Any]:
+    """SET with sealed values and terms. inserted: the alias that the new row has, where it is not called excluded."""
     made: dict[Any, Any] = {}
+    new_row = "excluded" if inserted is None else "inserted"
     for key, value in dict(given).items():
         name = given_key(key, plan)
-        if name in plan.bound and not (_is_excluded(value, plan.bound[name]) and name in targeted):
+        if name in plan.bound and not (_is_new(value, plan.bound[name], inserted) and name in targeted):
             raise SealedColumnError(
                 f"{plan.table.name}.{name} cannot change in an upsert, sealed values are bound to it"
             )
@@ -71,17 +89,17 @@ def _set_clause(given: Any, plan: TablePlan, targeted: set[str | None], sealed_p
             raise SealedColumnError(f"{plan.table.name}.{name} is filled from its sealed column: set that column")
         sealed = plan.sealed.get(name or "")
         if sealed is None:
+            _refuse_sealed_bytes(plan, name, value)
             made[key] = value
-        elif _is_excluded(value, sealed.column):
-            _refuse_other_row(sealed, targeted)
+        elif _is_new(value, sealed.column, inserted):
+            _refuse_other_row(sealed, targeted, inserted)
             made[sealed.column] = value
             made.update({column: value.table.c[column.key] for column in sealed.term_columns})
         else:
-            if sealed.bound:
-                raise SealedColumnError(f"{sealed.label} is bound to its row: set it to excluded.{name} in an upsert")
+            _refuse_bound(sealed, new_row, inserted)
             if isinstance(value, BindParameter) and not value.unique:
                 raise SealedColumnError(
-                    f"{sealed.label} takes a plain value or excluded.{name} in an upsert, not a named parameter"
+                    f"{sealed.label} takes a plain value or {new_row}.{name} in an upsert, not a named parameter"
                 )
             (part,) = sealed_parts(sealed, [plain_value(value, {}, sealed.label)], None)
             full = {**dict.fromkeys(column.key for column in sealed.term_columns), **part}
@@ -90,19 +108,42 @@ def _set_clause(given: Any, plan: TablePlan, targeted: set[str | None], sealed_p
     return made
 
 
-def _is_excluded(value: Any, column: "Column[Any]") -> bool:
-    return (
-        isinstance(value, Column)
-        and isinstance(value.table, Alias)
-        and value.table.name == "excluded"
-        and value.key == column.key
+def _is_new(value: Any, column: "Column[Any]", inserted: Any) -> bool:
+    """Whether the value is this column of the row that was to be inserted."""
+    if not isinstance(value, Column) or not isinstance(value.table, Alias) or value.key != column.key:
+        return False
+    return value.table.name == "excluded" if inserted is None else value.table is inserted
+
+
+def _refuse_sealed_bytes(plan: TablePlan, name: str | None, value: Any) -> None:
+    kind = getattr(getattr(value, "type", None), "owner", None)
+    if isinstance(value, Column) and isinstance(kind, SealedColumn):
+        raise SealedColumnError(f"{kind.label} is sealed and cannot fill {plan.table.name}.{name} in an upsert")
+
+
+def _refuse_bound(sealed: SealedColumn, new_row: str, inserted: Any) -> None:
+    if not sealed.bound:
+        return
+    if inserted is not None:
+        _refuse_any_key(sealed)
+    raise SealedColumnError(
+        f"{sealed.label} is bound to its row: set it to {new_row}.{sealed.column.name} in an upsert"
     )
 
 
-def _refuse_other_row(sealed: SealedColumn, targeted: set[str | None]) -> None:
+def _refuse_other_row(sealed: SealedColumn, targeted: AbstractSet[str | None], inserted: Any) -> None:
     """The row that is updated must have the bound values that the new one was sealed with."""
     others = [column.name for column in sealed.bound if column.key not in targeted]
+    if others and inserted is not None:
+        _refuse_any_key(sealed)
     if others:
         raise SealedColumnError(
             f"{sealed.label} is bound to its row by {', '.join(others)}: an upsert needs those as index_elements"
         )
+
+
+def _refuse_any_key(sealed: SealedColumn) -> NoReturn:
+    raise SealedColumnError(
+        f"{sealed.label} is bound to its row, and ON DUPLICATE KEY takes the row of any unique key: use an update()"
+        " with the bound columns in WHERE, then an insert()"
+    )

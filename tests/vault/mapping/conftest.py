@@ -10,6 +10,8 @@ from sqlalchemy.orm import Session
 
 from kms import Keyring, KeyStore, open_provider
 from kms.providers.local import create_key_file
+from tests.servers import mariadb
+from tests.servers.databases import DATABASES, need_database
 from tests.servers.postgres import fresh_database
 from tests.vault.mapping.clinic import Base
 from tests.vault.mapping.driver_spy import DriverSpy
@@ -47,6 +49,13 @@ def watched_postgres(opened: OpenedVault, postgres_server_url: str) -> Iterator[
         yield watched
 
 
+@pytest.fixture(scope="session")
+def watched_mariadb(opened: OpenedVault, mariadb_server_url: str) -> Iterator[Watched]:
+    """By the dialect's other name; database_url has the one."""
+    with mariadb.fresh_database(mariadb_server_url, "mariadb+pymysql") as url, _watched(url, opened) as watched:
+        yield watched
+
+
 @contextmanager
 def _watched(url: str, opened: OpenedVault) -> Iterator[Watched]:
     spy = DriverSpy()
@@ -57,8 +66,9 @@ def _watched(url: str, opened: OpenedVault) -> Iterator[Watched]:
     engine.dispose()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=DATABASES)
 def watched(request: pytest.FixtureRequest) -> Iterator[Watched]:
+    need_database(request.node, request.param)
     engine, spy = request.getfixturevalue(f"watched_{request.param}")
     spy.sent.clear()
     yield engine, spy

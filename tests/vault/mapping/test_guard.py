@@ -189,7 +189,7 @@ def test_locking_rows_by_a_sealed_column_is_only_locking_them() -> None:
 @pytest.mark.parametrize("many", [False, True])
 def test_a_value_that_is_to_stand_in_the_sql_text_does_not(session: Session, spy: DriverSpy, many: bool) -> None:
     asked = bindparam("x", ["plain§"] if many else "plain§", expanding=many, literal_execute=True)
-    with pytest.raises(DBAPIError, match="syntax error") as failure:
+    with pytest.raises(DBAPIError, match="syntax") as failure:
         session.execute(select(P.c.id).where(P.c.ssn.in_(asked) if many else P.c.ssn == asked))
     assert "§" not in str(failure.value)
     assert not spy.saw_plaintext()

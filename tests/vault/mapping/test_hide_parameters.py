@@ -83,14 +83,14 @@ ERRORS: dict[str, Callable[[Session], Any]] = {
         select(Person.id).where(Person.ssn == SECRET, Person.name == bindparam("x"))
     ),
     "unknown column": lambda s: s.execute(insert(Person.__table__).values(id=1, ssn=SECRET, nothing=SECRET)),
-    "driver refuses": lambda s: s.execute(insert(Person), [{"id": 1, "ssn": SECRET, "name": object()}]),
+    "driver refuses": lambda s: s.execute(insert(Person), [{"id": 1, "ssn": SECRET, "name": {}}]),
     "a value of another type": lambda s: s.execute(insert(Person), [{"id": 1, "age": SECRET}]),
     "asked by another type": lambda s: s.execute(select(Person.id).where(Person.age == SECRET)),
     "named parameter": lambda s: s.execute(
         select(Person.id).where(Person.ssn == bindparam("x"), text("nothing = 1")), {"x": SECRET}
     ),
     "flush": lambda s: (s.add(Person(id=1, ssn=SECRET, age="x" + SECRET)), s.flush()),
-    "flush of a plain column": lambda s: (s.add(Person(id=1, ssn=SECRET, name=object())), s.flush()),
+    "flush of a plain column": lambda s: (s.add(Person(id=1, ssn=SECRET, name={})), s.flush()),
 }
 
 

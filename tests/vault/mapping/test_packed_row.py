@@ -17,13 +17,14 @@ from sqlalchemy import (
     Table,
     Text,
     Uuid,
+    create_engine,
     insert,
     literal,
     select,
     text,
     union_all,
 )
-from sqlalchemy.dialects import mysql
+from sqlalchemy.dialects import oracle
 from sqlalchemy.orm import Session, aliased, defer, load_only
 
 from tests.vault.mapping.clinic import Account, Income, Letter, Person
@@ -130,8 +131,6 @@ def test_a_key_that_became_null_is_named(incomes: Session) -> None:
 
 
 def test_every_kind_of_bound_column_comes_back_as_it_was(database_url: str, opened: OpenedVault) -> None:
-    from sqlalchemy import create_engine
-
     table = Table(
         "kinds",
         MetaData(),
@@ -167,8 +166,8 @@ def test_bytes_that_bind_are_bytes_in_every_driver(session: Session) -> None:
 
 
 def test_another_database_is_refused_in_words() -> None:
-    with pytest.raises(SealedColumnError, match="PostgreSQL and SQLite"):
-        select(T.c.amount).compile(dialect=mysql.dialect())
+    with pytest.raises(SealedColumnError, match="PostgreSQL, MariaDB and SQLite"):
+        select(T.c.amount).compile(dialect=oracle.dialect())
 
 
 def test_an_engine_reads_what_another_connection_wrote(quick: Engine) -> None:
@@ -189,3 +188,30 @@ def test_an_outer_join_without_a_row_reads_null(session: Session) -> None:
         (Account.pin, Account.number == Person.id),
     ):
         assert session.execute(select(Person.id, other).outerjoin(other.class_, condition)).all() == [(1, None)]
+
+
+@pytest.mark.mariadb
+def test_a_value_that_mariadb_cannot_give_with_its_row_is_not_taken_for_null(
+    mariadb_url: str, opened: OpenedVault
+) -> None:
+    """What is longer than max_allowed_packet becomes NULL there, with a warning that nobody reads."""
+    table = Table(
+        "large",
+        MetaData(),
+        Column("id", Integer, primary_key=True, autoincrement=False),
+        Column("x", Sealed(Text, bind="id")),
+    )
+    engine = create_engine(mariadb_url)
+    attach(engine, opened)
+    table.metadata.create_all(engine)
+    with engine.begin() as connection:
+        largest = connection.scalar(text("SELECT @@max_allowed_packet")) or 0
+        connection.execute(insert(table), {"id": 1, "x": "plain§"})
+        fill = text("UPDATE large SET x = CONCAT(x, REPEAT('x', :most - LENGTH(x)))")
+        connection.execute(fill, {"most": largest - 12})  # 8 digits, a dot, a digit, a colon, the key
+        with pytest.raises(CannotOpenError):
+            connection.execute(select(table.c.x)).all()
+        connection.execute(fill, {"most": largest - 11})
+        with pytest.raises(SealedColumnError, match="longer than MariaDB's max_allowed_packet"):
+            connection.execute(select(table.c.x)).all()
+    engine.dispose()

@@ -1,5 +1,10 @@
+import uuid
+from collections.abc import Callable
+from typing import Any
+
 import pytest
-from sqlalchemy import and_, bindparam, or_, update
+from sqlalchemy import and_, bindparam, or_, select, update
+from sqlalchemy.orm import Session
 
 from tests.vault.mapping.clinic import Income
 from vault.errors import SealedColumnError
@@ -39,3 +44,39 @@ def test_a_missing_column_is_named() -> None:
     with pytest.raises(SealedColumnError, match="id, person given by == in WHERE"):
         refuse_missing(sealed, {}, updating=True)
     refuse_missing(sealed, {"id": 1, "person": "p"}, updating=True)
+
+
+UPDATES: dict[str, Callable[[str], Any]] = {
+    "a value": lambda who: (update(T).where(T.c.person == who).values(amount=73912.5), None),
+    "a parameter": lambda who: (
+        update(T).where(T.c.person == bindparam("who")).values(amount=bindparam("x")),
+        {"who": who, "x": 73912.5},
+    ),
+    "a list": lambda who: (
+        update(T).where(T.c.person == bindparam("who")).values(amount=bindparam("x")),
+        [{"who": who, "x": 73912.5}, {"who": "nobody", "x": 73912.5}],
+    ),
+    "orm": lambda who: (update(Income).where(Income.person == who).values(amount=73912.5), None),
+}
+
+
+@pytest.mark.parametrize("way", UPDATES)
+@pytest.mark.parametrize("other", ["ANN", "änn", "ann "])
+def test_a_text_that_a_collation_takes_for_equal_is_another_row(session: Session, way: str, other: str) -> None:
+    session.add(Income(id=uuid.UUID(int=1), person="ann", amount=73911.25))
+    session.commit()
+    session.execute(*UPDATES[way](other))
+    assert session.scalars(select(T.c.amount)).all() == [73911.25]
+    session.execute(*UPDATES[way]("ann"))
+    assert session.scalars(select(T.c.amount)).all() == [73912.5]
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("watched", ["mariadb"], indirect=True)
+def test_an_exact_comparison_is_compiled_once(session: Session, caplog: pytest.LogCaptureFixture) -> None:
+    session.add(Income(id=uuid.UUID(int=1), person="ann", amount=73911.25))
+    session.commit()
+    caplog.set_level("INFO", "sqlalchemy.engine")
+    for _ in range(3):
+        session.execute(update(T).where(T.c.person == "ann").values(amount=73912.5))
+    assert caplog.text.count("[cached since") >= 2

@@ -139,6 +139,8 @@ UPDATES: dict[str, Write] = {
 
 @pytest.mark.parametrize("way", UPDATES)
 def test_k05_01_every_update_changes_value_and_term_together(session: Session, way: str) -> None:
+    if way == "core update returning" and session.get_bind().dialect.name == "mariadb":
+        pytest.skip("MariaDB's UPDATE has no RETURNING")
     session.add_all([Person(id=1, ssn="plain§old"), Person(id=2, ssn="plain§other")])
     session.commit()
     UPDATES[way](session)
