@@ -7,14 +7,17 @@ which a value does not open is left byte for byte, and listed.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Engine, Table, bindparam, func, select, update
+from sqlalchemy import Connection, Engine, Table, bindparam, func, select, update
+from sqlalchemy.exc import DBAPIError
 
 from vault.errors import JobIncompleteError
 from vault.field import Field
+from vault.jobs.contention import was_ended_for_another
 from vault.jobs.key_pages import pages
 from vault.jobs.renewal import Renewal, current_header, is_stale, renew
 from vault.raw_table import raw_table
@@ -98,7 +101,10 @@ class Reencryption:
             progress(Progress(number, seen, max(total, seen)))
 
     def _write(self, raw: Table, changes: Sequence[Renewal]) -> int:
-        """Compare and swap, in one short transaction; returns how many rows still were as they had been read."""
+        """Compare and swap, in one short transaction; returns how many rows still were as they had been read.
+
+        Of none when the database ended the transaction for a service's: those rows are looked at again.
+        """
         if not changes:
             return 0
         names = list(self.fields)
@@ -111,5 +117,19 @@ class Reencryption:
             | {f"new_{name}": change.renewed.get(name, change.row[name]) for name in names}
             for change in changes
         ]
-        with self.engine.begin() as connection:
-            return connection.execute(statement, parameters).rowcount
+        try:
+            with self._writing() as connection:
+                return connection.execute(statement, parameters).rowcount
+        except DBAPIError as error:
+            if not was_ended_for_another(error):
+                raise
+        return 0
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """MariaDB's own level would lock the gaps beside the rows as well, where services insert."""
+        with self.engine.connect() as connection:
+            if connection.dialect.name in {"mysql", "mariadb"}:
+                connection.execution_options(isolation_level="READ COMMITTED")
+            with connection.begin():
+                yield connection

@@ -1,13 +1,28 @@
-"""Re-encryption on SQLite and PostgreSQL, with what services do meanwhile and with rows that do not open."""
+"""Re-encryption on each database, with what services do meanwhile and with rows that do not open."""
 
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, Integer, MetaData, Table, Text, create_engine, insert, select, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    insert,
+    select,
+    text,
+    update,
+)
 
 from kms import Purpose
+from tests.servers.databases import SERVERS
 from tests.vault.projects import make_project, visit
 from vault.attach import attach
 from vault.errors import JobIncompleteError
@@ -103,6 +118,43 @@ def test_k12_01_what_a_service_wrote_between_read_and_write_stays(
             select(table.c.person, table.c.year, table.c.national_id).where(table.c.national_id == "99-77777")
         ).all()
     assert found == [(7, 1, "99-77777")]
+    assert job(project).count_stale() == 0
+
+
+WAITING = {
+    "postgresql": "SELECT count(*) FROM pg_locks WHERE NOT granted",
+    "mysql": "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+}
+
+
+@pytest.mark.parametrize("database_url", SERVERS, indirect=True)
+def test_k12_01_a_deadlock_with_a_service_ends_neither(project: Project) -> None:
+    """The job holds the rows before 7 and waits for it; the service holds 7 and comes back to 3."""
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
+    table, engine = project.table("visit"), project.engine
+
+    def move(connection: Connection, person: int) -> None:
+        connection.execute(update(table).where(table.c.person == person, table.c.year == 1).values(site=3))
+
+    def until_the_job_waits() -> None:
+        end = time.monotonic() + 30
+        with engine.connect() as looking:
+            while not looking.scalar(text(WAITING[engine.dialect.name])):
+                looking.rollback()
+                assert time.monotonic() < end, "the job never waited"
+                time.sleep(0.2)  # MariaDB reads its table anew only if nobody did within 0.1 s
+
+    with ThreadPoolExecutor(1) as threads:
+        with engine.begin() as service:
+            move(service, 7)
+            # MariaDB ends the transaction that changed less.
+            service.execute(insert(table), [visit(person) for person in range(1000, 1100)])
+            running = threads.submit(job(project).run)
+            until_the_job_waits()
+            move(service, 3)
+        report = running.result(60)
+    assert (report.changed_meanwhile, report.remaining) == (10, 0)
+    assert {row["person"] for row in stored(project) if row["site"] == 3} >= {3, 7}
     assert job(project).count_stale() == 0
 
 

@@ -1,0 +1,18 @@
+"""Contention: a transaction that the database ended because of another one, and that left nothing behind."""
+
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError
+
+__all__ = ["was_ended_for_another"]
+
+# SQL:2023 class 40 and PostgreSQL's appendix A: serialization failure, deadlock, lock not available.
+SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})
+# MariaDB: lock wait timeout, deadlock, a record that changed since it was read.
+MARIADB_CODES: Final = frozenset({1205, 1213, 1020})
+
+
+def was_ended_for_another(error: DBAPIError) -> bool:
+    """Whether the same transaction may succeed the next time."""
+    arguments = getattr(error.orig, "args", ()) or (None,)
+    return getattr(error.orig, "sqlstate", None) in SQLSTATES or arguments[0] in MARIADB_CODES
