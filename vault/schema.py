@@ -13,10 +13,11 @@ from sqlalchemy import (
     MetaData,
     Numeric,
     Table,
-    Text,
 )
+from sqlalchemy.dialects.mysql import LONGBLOB, VARBINARY
 from sqlalchemy.types import TypeEngine
 
+from kms.exact_text import MARIADB_LONGEST_KEY_BYTES, exact_key_text, exact_long_text
 from vault.mapping.sealed_type import Sealed
 from vault.normalise import normaliser_named
 from vault.policy import ColumnPolicy, ColumnType, Policy, TablePolicy
@@ -36,7 +37,7 @@ def tables(policy: Policy) -> MetaData:
 
 def _column(name: str, table: TablePolicy) -> Column[Any]:
     declared = table.column[name]
-    kind = _sealed(declared) if declared.sealed else _plain(declared.type)
+    kind = _sealed(declared) if declared.sealed else _plain(declared.type, len(table.key) if name in table.key else 0)
     return Column(name, kind, primary_key=name in table.key, autoincrement=False, nullable=table.nullable(name))
 
 
@@ -47,16 +48,18 @@ def _sealed(declared: ColumnPolicy) -> Sealed[Any]:
     return Sealed(_plain(declared.type), index=terms, bind=declared.bind)
 
 
-def _plain(kind: ColumnType) -> TypeEngine[Any]:  # noqa: PLR0911  # one line a type
+def _plain(kind: ColumnType, key_columns: int = 0) -> TypeEngine[Any]:  # noqa: PLR0911  # one line a type
+    """key_columns: of how many columns the primary key is that this one belongs to; 0 if it belongs to none."""
     match kind:
         case "int":
             return BigInteger()
         case "float":
             return Double()
         case "str":
-            return Text()
+            return exact_key_text(key_columns) if key_columns else exact_long_text()
         case "bytes":
-            return LargeBinary()
+            stored = VARBINARY(MARIADB_LONGEST_KEY_BYTES // key_columns) if key_columns else LONGBLOB()
+            return LargeBinary().with_variant(stored, "mysql", "mariadb")
         case "bool":
             return Boolean()
         case "decimal":

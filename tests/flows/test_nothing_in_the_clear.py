@@ -81,20 +81,42 @@ def test_no_byte_on_disk_holds_a_sealed_value_on_sqlite(
     assert assert_clear_of_values(tmp_path) > 40_000
 
 
+def write_policy_of_one_database(tmp_path: Path, url: str) -> None:
+    policy = write_policy(tmp_path, url)
+    lines = [line for line in policy.read_text().splitlines() if not line.startswith(("keys =", "ledger ="))]
+    policy.write_text("\n".join(lines))
+
+
 @pytest.mark.postgres
 def test_no_byte_on_disk_holds_a_sealed_value_on_postgres(
     run: Run, tmp_path: Path, postgres_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    policy = write_policy(tmp_path, postgres_url)
-    lines = [line for line in policy.read_text().splitlines() if not line.startswith(("keys =", "ledger ="))]
-    policy.write_text("\n".join(lines))
+    write_policy_of_one_database(tmp_path, postgres_url)
     write_csv(tmp_path / "visits.csv")
     assert_said_nothing(whole_path(run), caplog)
     engine = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text("CHECKPOINT"))
         data = Path(str(connection.scalar(text("SHOW data_directory"))))
+    assert assert_clear_of_values(data) > 1_000_000
+
+
+@pytest.mark.mariadb
+def test_no_byte_on_disk_holds_a_sealed_value_on_mariadb(
+    run: Run, tmp_path: Path, mariadb_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    write_policy_of_one_database(tmp_path, mariadb_url)
+    write_csv(tmp_path / "visits.csv")
+    assert_said_nothing(whole_path(run), caplog)
+    engine = create_engine(mariadb_url)
+    with engine.connect() as connection:
+        connection.execute(text("FLUSH TABLES visit FOR EXPORT"))
+        data = Path(str(connection.scalar(text("SELECT @@datadir"))))
+        database = str(connection.scalar(text("SELECT database()")))
+        connection.execute(text("UNLOCK TABLES"))
+        assert (data / database / "visit.ibd").stat().st_size > 50_000
     assert assert_clear_of_values(data) > 1_000_000
 
 

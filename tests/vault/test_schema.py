@@ -70,3 +70,37 @@ def test_the_tables_can_be_made_and_refuse_a_value_while_no_keys_are_attached(da
             assert connection.execute(select(TABLE.c.person)).all() == []
     finally:
         engine.dispose()
+
+
+def test_every_type_can_be_a_key_and_keys_are_compared_exactly(database_url: str) -> None:
+    policy = Policy.read(KEYED, Path("/srv"))
+    table = tables(policy).tables["thing"]
+    engine = create_engine(database_url, hide_parameters=True)
+    table.metadata.create_all(engine)
+    rows = [
+        {"code": code, "tag": tag, "number": 1, "long": "x" * 70_000, "blob": b"y" * 70_000}
+        for code, tag in (("a", b"\0"), ("A", b"\0"), ("a ", b"\0"), ("ä", b"\0"), ("a", b"\0\0"), ("a", b""))
+    ]
+    with engine.begin() as connection:
+        connection.execute(insert(table), rows)
+        for row in rows:
+            where = (table.c.code == row["code"], table.c.tag == row["tag"])
+            found = connection.execute(select(table).where(*where)).mappings().one()
+            assert {name: bytes(v) if isinstance(v, memoryview) else v for name, v in found.items()} == row
+    engine.dispose()
+
+
+KEYED = """
+[vault]
+database = "sqlite:///x.db"
+kek = "local:kek"
+
+[table.thing]
+key = ["code", "tag", "number"]
+[table.thing.column]
+code = { type = "str" }
+tag = { type = "bytes" }
+number = { type = "int" }
+long = { type = "str" }
+blob = { type = "bytes" }
+"""
