@@ -143,4 +143,5 @@ def closed_connections() -> Iterator[None]:
     yield
     event.remove(Engine, "engine_connect", remember)
     for engine in engines:
-        engine.dispose()
+        if not engine.dialect.is_async:  # whose fixture has the event loop that they are closed in
+            engine.dispose()

@@ -21,6 +21,7 @@ from sqlalchemy.sql.elements import (
     Grouping,
     Label,
     Null,
+    Over,
 )
 from sqlalchemy.sql.lambdas import LambdaElement
 from sqlalchemy.sql.selectable import CompoundSelect, Exists, ScalarSelect, Select, TextualSelect
@@ -97,6 +98,8 @@ def _children(node: Any, outermost: bool, may_stand: bool) -> Iterable[Visit]:
             visits = [(child, node, True) for child in node.get_children()]
         case Label() | Grouping():
             visits = [(child, node, may_stand) for child in node.get_children()]
+        case Over():
+            visits = _of_window(node)
         case functions.count():
             visits = [(argument, node, True) for argument in node.clauses]
         case TextualSelect():
@@ -122,6 +125,15 @@ def _of_select(node: "Select[Any]") -> Iterator[Visit]:
         yield child, node, False
     for source in node._iterate_from_elements():
         yield source, node, False
+
+
+def _of_window(node: "Over[Any]") -> Iterator[Visit]:
+    """What is in its lists is named as the window's."""
+    for child in (node.element, node.range_, node.rows, node.groups):
+        yield child, node, False
+    for named in (node.partition_by, node.order_by):
+        for part in () if named is None else named.clauses:
+            yield part, node, False
 
 
 def _is_distinct_on(clause: Any) -> bool:
