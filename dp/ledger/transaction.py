@@ -94,15 +94,18 @@ class Transactions:
 
     @contextmanager
     def _begun(self, sqlite_begin: str, isolation: str) -> Iterator[Connection]:
-        sqlite = self._engine.dialect.name == "sqlite"
-        with self._engine.connect() as fresh:
-            # In AUTOCOMMIT sqlite3 opens no transaction of its own accord, so that this one begins as we say.
-            connection = fresh.execution_options(isolation_level="AUTOCOMMIT" if sqlite else isolation)
+        sqlite, mariadb = self._engine.dialect.name == "sqlite", self._engine.dialect.name in {"mysql", "mariadb"}
+        with self._engine.connect() as connection:
+            if not mariadb:
+                # In AUTOCOMMIT sqlite3 opens no transaction of its own accord, so that this one begins as we say.
+                connection.execution_options(isolation_level="AUTOCOMMIT" if sqlite else isolation)
             if self._engine.dialect.name == "postgresql":
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = {self._lock_wait:d}")
-            if self._engine.dialect.name in {"mysql", "mariadb"}:
+            if mariadb:
                 seconds = max(1, self._lock_wait // 1000)
                 connection.exec_driver_sql(f"SET SESSION innodb_lock_wait_timeout = {seconds:d}")
+                # Of the next transaction. SQLAlchemy's option commits first, and fails with the driver's bare error.
+                connection.exec_driver_sql(f"SET TRANSACTION ISOLATION LEVEL {isolation}")
             if sqlite:
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={self._lock_wait:d}")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")

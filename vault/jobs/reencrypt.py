@@ -128,8 +128,9 @@ class Reencryption:
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         """MariaDB's own level would lock the gaps beside the rows as well, where services insert."""
-        with self.engine.connect() as connection:
+        with self.engine.begin() as connection:
             if connection.dialect.name in {"mysql", "mariadb"}:
-                connection.execution_options(isolation_level="READ COMMITTED")
-            with connection.begin():
-                yield connection
+                connection.exec_driver_sql(
+                    "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+                )  # of the one that begins here
+            yield connection

@@ -1,4 +1,4 @@
-"""A proxy before PostgreSQL that loses one COMMIT, or the answer to it."""
+"""A proxy before PostgreSQL or MariaDB that loses one COMMIT, or the answer to it."""
 
 import contextlib
 import socket
@@ -8,7 +8,9 @@ from pathlib import Path
 
 from sqlalchemy import URL, make_url
 
-SOCKET = ".s.PGSQL.5432"
+POSTGRES_SOCKET = ".s.PGSQL.5432"
+# A query of PostgreSQL's protocol; a packet of MariaDB's, whose first byte says that it is one.
+COMMITS = (b"COMMIT\0", b"\x03COMMIT")
 
 
 class DroppingProxy:
@@ -18,12 +20,17 @@ class DroppingProxy:
         target = make_url(url)
         self.drop = "nothing"
         self.dropped = 0
-        self._server = f"{target.query['host']}/.s.PGSQL.{target.port or target.query.get('port') or 5432}"
         self._directory = tempfile.TemporaryDirectory(prefix="proxy-")
+        own = Path(self._directory.name) / POSTGRES_SOCKET
+        if "unix_socket" in target.query:
+            self._server = str(target.query["unix_socket"])
+            self.url: URL = target.update_query_dict({"unix_socket": str(own)})
+        else:
+            self._server = f"{target.query['host']}/.s.PGSQL.{target.port or target.query.get('port') or 5432}"
+            self.url = target.update_query_dict({"host": self._directory.name})
         self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(Path(self._directory.name) / SOCKET))
+        self._listener.bind(str(own))
         self._listener.listen()
-        self.url: URL = target.update_query_dict({"host": self._directory.name})
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
@@ -44,7 +51,7 @@ class DroppingProxy:
     def _forward(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := client.recv(65536):
-                if b"COMMIT\0" in data and self.drop != "nothing":
+                if any(commit in data for commit in COMMITS) and self.drop != "nothing":
                     drop, self.drop = self.drop, "nothing"
                     self.dropped += 1
                     # The client is cut off first, so that no byte of the answer can reach it.
