@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 import vault
+from tests.servers.databases import SERVERS
 from tests.vault.cli.conftest import Run
 from tests.vault.projects import write_policy
 
@@ -114,13 +115,19 @@ def test_a_terminal_that_knows_ascii_alone_gets_the_answer_that_was_paid_for(loa
     assert "0.5 of 1 spent" in ran.stdout
 
 
-@pytest.mark.postgres
-def test_what_a_server_refuses_is_told_by_its_sqlstate(run: Run, tmp_path: Path, postgres_url: str) -> None:
-    write_policy(tmp_path, postgres_url)
+UNDEFINED_COLUMN = {"postgres": "42703", "mariadb": "42S22"}
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_what_a_server_refuses_is_told_by_its_sqlstate(
+    run: Run, tmp_path: Path, request: pytest.FixtureRequest, server: str
+) -> None:
+    url = request.getfixturevalue(f"{server}_url")
+    write_policy(tmp_path, url)
     assert run("init").status == 0
-    engine = create_engine(postgres_url)
+    engine = create_engine(url)
     with engine.begin() as connection:
         connection.execute(text("ALTER TABLE visit DROP COLUMN site"))
     refused = run("show")
     assert (refused.status, refused.err.count("\n")) == (1, 1)
-    assert "SQLSTATE 42703" in refused.err
+    assert f"SQLSTATE {UNDEFINED_COLUMN[server]}" in refused.err
