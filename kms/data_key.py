@@ -28,11 +28,16 @@ class DataKey:
 class LeasedKey:
     """A key, and the moment of the keyring's clock at which to ask for it again.
 
-    Whoever holds it looks at `until` before each use: the keyring ends a lease early when the key's state changes.
+    Whoever holds it looks at `until` before each use: the keyring ends a lease early when the key's state changes, and
+    lengthens it when it has asked again.
     """
 
     key: DataKey
     until: float
+
+    def extend(self, until: float) -> None:
+        """For the keyring only: whoever holds the key goes on with it."""
+        self.until = until
 
     def end(self) -> None:
         """For the keyring only: from now on the holder asks again."""

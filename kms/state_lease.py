@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from kms.data_key import ENDED
 from kms.errors import LeaseExpiredError, UnavailableError
 from kms.key_record import KeyringState
 from kms.lease import Clock, LeaseSettings
@@ -15,15 +16,21 @@ __all__ = ["Snapshot", "StateLease"]
 REFRESH_AT: Final = 2 / 3
 # Ours: seconds between two tries while the store is unavailable.
 RETRY_SECONDS: Final = 5.0
+# Ours: seconds that a caller waits for another thread's reading. Each statement of the store ends sooner.
+LONGEST_WAIT_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state, the moment before it was asked for, and when to ask again. All by the lease's clock."""
+    """A state, the moment before it was asked for, and when to ask again. All by the lease's clock.
+
+    ends: how often all leases had been ended before it was asked for.
+    """
 
     state: KeyringState
     asked: float
     refresh_at: float
+    ends: int
 
 
 class StateLease:
@@ -35,15 +42,26 @@ class StateLease:
         leases: LeaseSettings,
         clock: Clock,
         on_news: Callable[[KeyringState], None] = lambda _: None,
+        *,
+        attended: Callable[[], bool] = lambda: False,
+        patience: float = LONGEST_WAIT_SECONDS,
     ) -> None:
+        """attended: whether a thread calls reload() in time; it is told so that news are due.
+
+        patience: seconds that a caller waits for another thread's reading.
+        """
         self._read = read
         self._leases = leases
         self._clock = clock
         self._on_news = on_news
+        self._attended = attended
+        self._patience = patience
+        self._ends = 0  # of all leases at once, so far
         self._begun = 0  # readings begun so far
         self._latest = 0  # the last of them that gave a state
         self._outages = 0  # readings that failed because the store is unavailable
         self._outage = ""  # what the last one said
+        self.retry_at = ENDED  # when to ask again after it, while it lasts
         self.forget_after_fork()
         self._snapshot = self._ask()
 
@@ -56,8 +74,23 @@ class StateLease:
         """The state as last read, however old."""
         return self._snapshot.state
 
+    @property
+    def asked(self) -> float:
+        """The moment before the state was asked for."""
+        return self._known().asked
+
+    def end(self) -> None:
+        """Rely on nothing that was read, or is being read, any more."""
+        self._ends += 1
+        self.retry_at = ENDED
+
+    def _known(self) -> Snapshot:
+        snapshot = self._snapshot
+        return snapshot if snapshot.ends == self._ends else replace(snapshot, asked=ENDED, refresh_at=ENDED)
+
     def for_sealing(self) -> tuple[KeyringState, float]:
-        """A state that may be sealed by, and when to ask for it again (now, while another thread is reading).
+        """A state that may be sealed by, and when to ask for it again: now, while another thread is reading; when the
+        lease ends, if a thread attends to it, which tells when it has news.
 
         Raises: LeaseExpiredError if it is older than the sealing lease and cannot be read.
         """
@@ -66,7 +99,8 @@ class StateLease:
             snapshot = self._within(lease)
         except UnavailableError as error:
             raise LeaseExpiredError(f"sealing stops until the keyring can be read again: {error}") from None
-        return snapshot.state, min(snapshot.refresh_at, snapshot.asked + lease)
+        end = snapshot.asked + lease
+        return snapshot.state, end if self._attended() else min(snapshot.refresh_at, end)
 
     def for_opening(self) -> KeyringState:
         """A state to open by: news if they are due and can be had, else what is known, for the hard lease.
@@ -81,21 +115,26 @@ class StateLease:
         However many threads call at once, one reads and the others wait for it. Raises: UnavailableError.
         """
         begun, outages = self._begun, self._outages
-        with self._lock:
+        self._wait_for_lock()
+        try:
             if self._outages != outages:  # found while we waited: not every thread waits for a timeout of its own
                 raise UnavailableError(self._outage)
             if self._latest <= begun and not enough(self._snapshot.state):
                 self._snapshot = self._ask()
             return self._snapshot.state
+        finally:
+            self._lock.release()
 
     def _within(self, lease: float) -> Snapshot:
         """A snapshot younger than lease, read again when due. While one thread reads, the others go on."""
-        snapshot, now = self._snapshot, self._clock()
+        now, snapshot = self._clock(), self._known()
         in_lease, outages = now < snapshot.asked + lease, self._outages
-        if in_lease and now < snapshot.refresh_at:
+        if in_lease and (now < snapshot.refresh_at or self._attended() or not self._lock.acquire(blocking=False)):
             return snapshot
-        if not self._lock.acquire(blocking=not in_lease):
-            return snapshot
+        if not in_lease:
+            if now < self.retry_at and self._attended():
+                raise UnavailableError(self._outage)
+            self._wait_for_lock()
         try:
             if not in_lease and self._outages != outages:
                 raise UnavailableError(self._outage)
@@ -103,8 +142,12 @@ class StateLease:
         finally:
             self._lock.release()
 
+    def _wait_for_lock(self) -> None:
+        if not self._lock.acquire(timeout=self._patience):
+            raise UnavailableError(f"the key store has not answered for {self._patience:g} seconds")
+
     def _renewed(self, lease: float) -> Snapshot:
-        snapshot, now = self._snapshot, self._clock()
+        now, snapshot = self._clock(), self._known()
         if now < min(snapshot.refresh_at, snapshot.asked + lease):  # another thread did while we waited
             return snapshot
         reason = "reading it took longer than its lease"
@@ -113,18 +156,21 @@ class StateLease:
         except UnavailableError as error:
             reason = str(error)
             self._snapshot = replace(snapshot, refresh_at=self._clock() + RETRY_SECONDS)
-        if self._clock() >= self._snapshot.asked + lease:
+        if self._clock() >= self._known().asked + lease:
             raise UnavailableError(f"keyring {snapshot.state.name!r} was not read for {lease:g} seconds: {reason}")
         return self._snapshot
 
     def _ask(self) -> Snapshot:
         self._begun += 1
+        ends = self._ends
         asked = self._clock()  # before the request: the answer may be as old as the question
         try:
             state = self._read()
         except UnavailableError as error:
             self._outages, self._outage = self._outages + 1, str(error)
+            self.retry_at = self._clock() + RETRY_SECONDS
             raise
         self._on_news(state)
         self._latest = self._begun
-        return Snapshot(state, asked, asked + REFRESH_AT * self._leases.sealing)
+        self.retry_at = ENDED
+        return Snapshot(state, asked, asked + REFRESH_AT * self._leases.sealing, ends)
