@@ -25,6 +25,7 @@ class ForgetsInChild(Protocol):
 
 _forgetful: WeakSet[ForgetsInChild] = WeakSet()
 _letting_go: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
+_taking_up: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
 
 
 def forget_in_child(thing: ForgetsInChild) -> None:
@@ -32,17 +33,25 @@ def forget_in_child(thing: ForgetsInChild) -> None:
     _forgetful.add(thing)
 
 
-def let_go_before_fork(thing: T, let_go: Callable[[T], None]) -> None:
+def let_go_before_fork(thing: T, let_go: Callable[[T], None], take_up: Callable[[T], None] | None = None) -> None:
     """From now on, let_go(thing) runs before each fork of this process, for as long as thing lives; it must not raise.
 
-    It closes what a child must not even inherit, and what is opened again when it is needed.
+    It closes what a child must not even inherit, and what is opened again when it is needed. What came last lets go
+    first, since it may use what came before. take_up(thing) runs afterwards in the parent; it must not raise either.
     """
     _letting_go[thing] = let_go
+    if take_up is not None:
+        _taking_up[thing] = take_up
 
 
 def _let_all_go() -> None:
-    for thing, let_go in list(_letting_go.items()):
+    for thing, let_go in reversed(list(_letting_go.items())):
         let_go(thing)
+
+
+def _take_all_up() -> None:
+    for thing, take_up in list(_taking_up.items()):
+        take_up(thing)
 
 
 def _forget_all() -> None:
@@ -57,4 +66,4 @@ def _forget_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_let_all_go, after_in_child=_forget_all)
+    os.register_at_fork(before=_let_all_go, after_in_parent=_take_all_up, after_in_child=_forget_all)
