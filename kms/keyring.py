@@ -1,7 +1,8 @@
 """Keyring: the data keys of one tenant, opened when needed, forgotten when their lease ends."""
 
+import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, NoReturn, SupportsIndex
 
@@ -9,8 +10,6 @@ from kms.data_key import DataKey, LeasedKey
 from kms.errors import (
     CannotUnwrapError,
     KeyDestroyedError,
-    KeyDisabledError,
-    KeyNotFoundError,
     KeyRetiredError,
     KeyringError,
     KeyVersionRetiredError,
@@ -24,7 +23,10 @@ from kms.key_store import KeyStore
 from kms.lease import Clock, LeaseSettings, boottime_clock
 from kms.lifecycle import KeyLifecycle
 from kms.new_key import RandomBytes
+from kms.one_way_clock import OneWayClock, one_way
 from kms.provider import KeyProvider
+from kms.refresh import Refresh, RefreshParts
+from kms.refresher import RefreshBy, Refresher
 from kms.seal_counter import SealCounter
 from kms.state_lease import StateLease
 from kms.unknown_ids import UnknownIds
@@ -34,13 +36,15 @@ __all__ = ["Keyring"]
 
 DEFAULT_LEASES: Final = LeaseSettings()
 FIRST_SEQUENCE: Final = 1
-# What a key service says of wrapped bytes whose KEK, or KEK version, was taken away after a rewrap.
-MAY_BE_REWRAPPED: Final = (CannotUnwrapError, KeyDisabledError, KeyNotFoundError, KeyVersionRetiredError)
+# What one key may be left out of warming for; anything else is an error of the whole keyring.
+LEFT_OUT: Final = (CannotUnwrapError, KeyDestroyedError, KeyRetiredError, KeyVersionRetiredError)
 
 
 class Keyring:
     """Opened by Keyring.open() in each process; shared by its threads; a forked child opens its keys anew.
 
+    From the first use of a key, a thread of its own asks the store and the key service before its leases end, so that
+    no caller waits for them. It ends with close(), or when nobody has the keyring any more.
     lifecycle: the operator's side, which makes, rotates, rewraps, retires and destroys keys.
     """
 
@@ -53,21 +57,32 @@ class Keyring:
         leases: LeaseSettings,
         clock: Clock,
         random: RandomBytes,
+        refresh: RefreshBy | bool,
     ) -> None:
         """Use Keyring.open() or Keyring.create()."""
         store.check_schema()
         found = store.load(name)
         self.name: str = name
         self.id: bytes = found.keyring_id
-        self.clock: Callable[[], float] = clock
+        self.clock: Callable[[], float] = one_way(clock, self._end_all)
         self._store = store
         self._provider = provider
         self._leases = leases
+        self._closed = False
         self._sealing: dict[Purpose, LeasedKey] = {}
-        self._unwrapped = UnwrappedKeys(name, provider, leases, clock)
-        self._unknown = UnknownIds(clock)
-        self._lease = StateLease(lambda: store.load_again(self.id), leases, clock, self._on_news)
-        self._counter = SealCounter(store.engine)
+        self._sealed: set[Purpose] = set()
+        self._unwrapped = UnwrappedKeys(
+            name, provider, leases, self.clock, attended=self._attended, newer=self._stored_otherwise
+        )
+        self._unknown = UnknownIds(self.clock)
+        self._lease = StateLease(
+            lambda: store.load_again(self.id), leases, self.clock, self._on_news, attended=self._attended
+        )
+        self._counter = SealCounter(store.engine, self._on_low)
+        by = refresh if isinstance(refresh, RefreshBy) else RefreshBy()
+        parts = RefreshParts(self._lease, self._unwrapped, self._counter, self._reload, self._end_sealing, self._sealed)
+        self._refresh = Refresh(name, leases, self.clock, by.jitter, parts)
+        self._refresher = Refresher(self._refresh.step, name, by.bell, enabled=refresh is not False)
         self.lifecycle: KeyLifecycle = KeyLifecycle(store, provider, self._reload, leases, random)
         forget_in_child(self)
 
@@ -81,13 +96,14 @@ class Keyring:
         random: RandomBytes = os.urandom,
         leases: LeaseSettings = DEFAULT_LEASES,
         clock: Clock = boottime_clock,
+        refresh: RefreshBy | bool = True,
     ) -> "Keyring":
         """Make a keyring with one ACTIVE key for each purpose, store it and open it.
 
         Raises: KeyringError if the name is taken, KmsError.
         """
         KeyChanges(store, provider, random).create(name)
-        return cls(store, provider, name, leases=leases, clock=clock, random=random)
+        return cls(store, provider, name, leases=leases, clock=clock, random=random, refresh=refresh)
 
     @classmethod
     def open(
@@ -99,12 +115,14 @@ class Keyring:
         leases: LeaseSettings = DEFAULT_LEASES,
         clock: Clock = boottime_clock,
         random: RandomBytes = os.urandom,
+        refresh: RefreshBy | bool = True,
     ) -> "Keyring":
         """The keyring of that name. Reads the store; no key is unwrapped before it is needed (or see warm()).
 
+        refresh: whether a thread renews the leases; without it, the caller that finds one due does.
         Raises: KeyringError if there is none, SchemaVersionError, UnavailableError.
         """
-        return cls(store, provider, name, leases=leases, clock=clock, random=random)
+        return cls(store, provider, name, leases=leases, clock=clock, random=random, refresh=refresh)
 
     def sealing(self, purpose: Purpose) -> LeasedKey:
         """The ACTIVE key of a purpose, to be asked for again at .until of this keyring's clock.
@@ -116,8 +134,10 @@ class Keyring:
         held = self._sealing.get(purpose)
         if held is not None and self.clock() < held.until:
             return held
+        self._require_open()
         cache = self._sealing
         state, refresh_at = self._lease.for_sealing()
+        self._sealed.add(purpose)
         unwrapped = self._open(active_key(state, purpose))
         sealing = cache[purpose] = LeasedKey(unwrapped.key, min(refresh_at, unwrapped.soft))
         if cache is not self._sealing:  # the state was read again meanwhile: good for the call at hand only
@@ -151,17 +171,34 @@ class Keyring:
         state = self._reload()
         return list(state.records if purpose is None else state.of(purpose))
 
-    def warm(self) -> frozenset[bytes]:
+    def warm(self, labels: Iterable[str] = ()) -> frozenset[bytes]:
         """Open every live key, in as few calls as may be, and tell the ids of those that open.
 
-        A key that does not authenticate is left out. Raises: KmsError when the service refuses altogether.
+        A key that does not authenticate is left out. labels: "table.column" of fields whose seals to count ahead.
+        Raises: KmsError when the service refuses altogether.
         """
         live = [record for record in self._reload().records if record.live]
-        try:
-            self._unwrapped.open_all(live)
-        except (CannotUnwrapError, KeyVersionRetiredError, UnavailableError):
-            return frozenset(record.key_id for record in live if self._opens(record))
-        return frozenset(record.key_id for record in live)
+        failures = self._unwrapped.open_all(live)
+        for failure in failures.values():
+            if not isinstance(failure, LEFT_OUT):
+                raise failure
+        active = self._lease.state.active(Purpose.DATA)
+        if labels and active is not None:
+            self._counter.top_up(self._refresh.successor, labels, active.key_id)
+        self._require_open()
+        self._refresher.begin()
+        return frozenset(record.key_id for record in live if self._unwrapped.peek(record.key_id) is not None)
+
+    async def warm_async(self, labels: Iterable[str] = ()) -> frozenset[bytes]:
+        """As warm, while the event loop goes on: await it once, before the loop's first use of the keyring."""
+        return await asyncio.to_thread(self.warm, labels)
+
+    def close(self) -> None:
+        """End the thread and forget the keys; whoever uses the keyring afterwards gets KeyringError."""
+        self._closed = True
+        self._refresher.close()
+        self._end_all()
+        self._unwrapped.on_news(())
 
     def reserve_seals(self, key_id: bytes, label: str, n: int) -> None:
         """Count n seals under a key before they are made; label is "table.column".
@@ -178,10 +215,14 @@ class Keyring:
     def forget_after_fork(self) -> None:
         """The child opens its keys itself."""
         self._sealing = {}
+        self._sealed.clear()
+        if isinstance(self.clock, OneWayClock):
+            self.clock.forget_after_fork()
         self._unwrapped.forget_after_fork()
         self._unwrapped.on_news(self._lease.state.records)
         self._unknown.forget_after_fork()
         self._lease.forget_after_fork()
+        self._refresh.forget_after_fork()
 
     def __repr__(self) -> str:
         return f"Keyring({self.name!r}, id={self.id.hex()})"
@@ -190,16 +231,38 @@ class Keyring:
         raise TypeError("a Keyring is never pickled or copied: open it in the other process")
 
     def _reload(self, enough: Callable[[KeyringState], bool] = lambda _: False) -> KeyringState:
+        self._require_open()
         state = self._lease.reload(enough)
+        self._end_sealing()
+        return state
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise KeyringError(f"keyring {self.name!r} was closed: open it again")
+
+    def _end_sealing(self) -> None:
         before, self._sealing = self._sealing, {}
         for leased in before.values():
             leased.end()
-        return state
+
+    def _end_all(self) -> None:
+        """Whatever was asked for may be too old."""
+        self._lease.end()
+        self._unwrapped.end_all()
+        self._unknown.forget_after_fork()
+        self._end_sealing()
+
+    def _attended(self) -> bool:
+        return self._refresher.attending()
+
+    def _on_low(self) -> None:
+        self._refresher.ring()
 
     def _on_news(self, state: KeyringState) -> None:
         self._unwrapped.on_news(state.records)
 
     def _live(self, purpose: Purpose, key_id: bytes) -> KeyRecord:
+        self._require_open()
         record = self._lease.for_opening().find(key_id)
         if record is None and not self._unknown.is_known_unknown(key_id):
             record = self._reload(lambda state: state.find(key_id) is not None).find(key_id)
@@ -212,20 +275,14 @@ class Keyring:
         return record
 
     def _open(self, record: KeyRecord) -> Held:
-        """The record's key; if its wrapped bytes are refused, by those that a rewrap may have put there meanwhile."""
-        try:
-            return self._unwrapped.get(record)
-        except MAY_BE_REWRAPPED as error:
-            refused = error
-        with suppress(UnavailableError):
-            found = self._reload(lambda state: state.find(record.key_id) != record).find(record.key_id)
-            if found is not None and found.live and found.wrapped != record.wrapped:
-                return self._unwrapped.get(found)
-        raise refused
+        held = self._unwrapped.get(record)
+        self._refresher.begin()
+        return held
 
-    def _opens(self, record: KeyRecord) -> bool:
-        try:
-            self._unwrapped.get(record)
-        except (CannotUnwrapError, KeyVersionRetiredError, KeyDestroyedError, KeyRetiredError):
-            return False
-        return True
+    def _stored_otherwise(self, records: Sequence[KeyRecord]) -> list[KeyRecord]:
+        """Those of the records whose bytes were exchanged by a rewrap, as the store has them."""
+        state = None
+        with suppress(UnavailableError):
+            state = self._reload(lambda state: any(state.find(record.key_id) != record for record in records))
+        found = [] if state is None else [(record, state.find(record.key_id)) for record in records]
+        return [now for record, now in found if now is not None and now.live and now.wrapped != record.wrapped]

@@ -2,6 +2,8 @@
 
 import logging
 import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,6 +38,11 @@ class SealBlock:
     left: int = 0
     wish: int = SMALLEST_BLOCK
 
+    @property
+    def low(self) -> bool:
+        """Whether it is time to reserve the next block: half of the one before is spent."""
+        return self.left < self.wish // (2 * GROWTH)
+
     def missing(self, n: int) -> int:
         """How many of n seals this block does not cover."""
         return max(0, n - self.left)
@@ -60,9 +67,13 @@ def reservation(counted: int, missing: int, wish: int) -> int:
 class SealCounter:
     """Counts per key id and label in noisevault_seal_count. Shared by threads; a forked child starts without blocks."""
 
-    def __init__(self, engine: Engine) -> None:
-        """engine: of the key store, so that counting never waits for, or is rolled back with, the application."""
+    def __init__(self, engine: Engine, on_low: Callable[[], None] = lambda: None) -> None:
+        """engine: of the key store, so that counting never waits for, or is rolled back with, the application.
+
+        on_low: called when somebody who has the time should call top_up().
+        """
         self._engine = engine
+        self._on_low = on_low
         self.forget_after_fork()
         forget_in_child(self)
 
@@ -86,7 +97,27 @@ class SealCounter:
             missing = block.missing(n)
             if missing:
                 block = block.refilled(self._count_ahead(key_id, label, missing, block.wish))
-            self._blocks[key_id, label] = block.spent(n)
+            self._blocks[key_id, label] = block = block.spent(n)
+        if block.low:
+            self._on_low()
+
+    def top_up(self, sealing: Callable[[bytes], bytes | None], labels: Iterable[str] = (), key_id: bytes = b"") -> None:
+        """Reserve ahead, where little is left, so that no seal has to wait for the database.
+
+        sealing: the key that seals now in the place of another one, if any: each label that was counted under the
+        other is counted under it ahead. labels, key_id: others to count ahead.
+        Raises: KmsError; a limit that is reached stops whoever seals, not this.
+        """
+        places = {(sealing(other), label) for other, label in list(self._blocks)} | {(key_id, each) for each in labels}
+        for current, label in sorted((key, label) for key, label in places if key):
+            block = self._blocks.get((current, label), SealBlock())
+            if not block.low:
+                continue
+            with suppress(SealLimitError):
+                reserved = self._count_ahead(current, label, 0, block.wish)  # without the lock: nobody waits for it
+                with self._lock:
+                    block = self._blocks.get((current, label), SealBlock())
+                    self._blocks[current, label] = block.refilled(reserved)
 
     def counts(self) -> dict[tuple[bytes, str], int]:
         """What the database has counted, by key id and label: at least the seals made, at most 2**32."""

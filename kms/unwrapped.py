@@ -1,27 +1,47 @@
 """Unwrapped keys: what this process holds of a keyring in the clear, and for how long."""
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from kms.data_key import DataKey, LeasedKey
-from kms.errors import KmsError, UnavailableError
+from kms.data_key import ENDED, DataKey, LeasedKey
+from kms.each_alone import all_or_each_alone
+from kms.errors import (
+    CannotUnwrapError,
+    KeyDisabledError,
+    KeyNotFoundError,
+    KeyVersionRetiredError,
+    KmsError,
+    UnavailableError,
+)
 from kms.key_record import KeyRecord, ended_error
 from kms.lease import Clock, LeaseSettings
-from kms.provider import KeyProvider, Wrapped
+from kms.provider import KeyProvider
+from kms.refusals import Refusals, anew
+from kms.secret import SecretKey
 
-__all__ = ["Held", "UnwrappedKeys"]
+__all__ = ["RETRY_SECONDS", "Held", "UnwrappedKeys"]
 
 # Ours: seconds between two tries while the key service is unavailable.
 RETRY_SECONDS: Final = 5.0
+# Ours: seconds that a caller waits for a request that another thread makes. Each request of a provider ends sooner.
+LONGEST_WAIT_SECONDS: Final = 60.0
+# What a key service says of wrapped bytes whose KEK, or KEK version, was taken away after a rewrap.
+MAY_BE_REWRAPPED: Final = (CannotUnwrapError, KeyDisabledError, KeyNotFoundError, KeyVersionRetiredError)
+
+Failures = dict[bytes, KmsError]
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A key in the clear, leased until it is to be unwrapped again. hard: when it is gone, news or not."""
+    """A key in the clear, leased until it is to be unwrapped again.
+
+    asked: the moment before the request that gave it. hard: when it is gone, news or not.
+    """
 
     leased: LeasedKey
+    asked: float
     hard: float
 
     @property
@@ -40,11 +60,30 @@ class Held:
 class UnwrappedKeys:
     """Unwraps through the provider, at most once a key and soft lease. Shared by threads."""
 
-    def __init__(self, keyring: str, provider: KeyProvider, leases: LeaseSettings, clock: Clock) -> None:
+    def __init__(
+        self,
+        keyring: str,
+        provider: KeyProvider,
+        leases: LeaseSettings,
+        clock: Clock,
+        *,
+        attended: Callable[[], bool] = lambda: False,
+        newer: Callable[[Sequence[KeyRecord]], list[KeyRecord]] = lambda _: [],
+        patience: float = LONGEST_WAIT_SECONDS,
+    ) -> None:
+        """attended: whether a thread calls refresh() in time; it is told so that a key is due.
+
+        newer: of records whose bytes were refused, those that the store has with other bytes now, as it has them.
+        patience: seconds that a caller waits for a request that another thread makes.
+        """
         self._keyring = keyring
         self._provider = provider
         self._leases = leases
         self._clock = clock
+        self._attended = attended
+        self._newer = newer
+        self._patience = patience
+        self._refusals = Refusals(clock)
         self.forget_after_fork()
 
     def forget_after_fork(self) -> None:
@@ -52,13 +91,20 @@ class UnwrappedKeys:
         self._held: dict[bytes, Held] = {}
         self._records: dict[bytes, KeyRecord] = {}
         self._ended: dict[bytes, KeyRecord] = {}
+        self._refusals.forget()
+        self._ends = 0  # so far, of everything at once
         self._outages = 0  # so far
-        self._outage = ""  # what the last one said
+        self.outage = ""  # what the last one said
+        self.retry_at = ENDED  # when to ask again after it, while it lasts
         self._lock = threading.Lock()
 
     def peek(self, key_id: bytes) -> Held | None:
         """What is held under this id, however old. One look into a dictionary."""
         return self._held.get(key_id)
+
+    def all_held(self) -> list[Held]:
+        """All that is held, however old."""
+        return list(self._held.values())
 
     def on_news(self, records: Sequence[KeyRecord]) -> None:
         """From now on hold nothing but live keys of these records, each in its place."""
@@ -66,6 +112,14 @@ class UnwrappedKeys:
         self._ended = {record.key_id: record for record in records if not record.live}
         for key_id, held in list(self._held.items()):
             self._drop_unless_current(key_id, held)
+
+    def end_all(self) -> None:
+        """Hold nothing, nor believe what is being asked for to be younger than it may be."""
+        self._ends += 1
+        self.retry_at = ENDED
+        self._refusals.forget()
+        for key_id in list(self._held):
+            self._drop(key_id)
 
     def get(self, record: KeyRecord) -> Held:
         """The record's key, unwrapped again if due. While one thread asks, the others go on with what they have.
@@ -76,63 +130,120 @@ class UnwrappedKeys:
         held, now = self._held.get(record.key_id), self._clock()
         if held is not None and now < held.soft:
             return held
-        in_lease = held is not None and now < held.hard
-        outages = self._outages
-        if not self._lock.acquire(blocking=not in_lease):
-            assert held is not None  # noqa: S101  # in_lease says so
-            return held
+        outages, attended = self._outages, self._attended()
+        if held is not None and now < held.hard:
+            if attended or not self._lock.acquire(blocking=False):
+                return held
+        else:
+            self._wait_for_lock(record, attended=attended)
         try:
             held = self._held.get(record.key_id)
             if held is not None and self._clock() < held.soft:
                 return held
             if outages != self._outages:  # found while we waited: not every thread waits for a timeout of its own
-                self._live_on([record])
+                failures = self._live_on([record])
             else:
-                self._refresh(record)
+                failures = self._ask([record, *self._others_due(record)])
+            if record.key_id in failures:
+                raise failures[record.key_id]
             return self._fresh(record)
         finally:
             self._lock.release()
 
-    def open_all(self, records: Sequence[KeyRecord]) -> None:
-        """Unwrap in one go what is not held or due. Raises: KmsError if one of them does not open."""
+    def open_all(self, records: Sequence[KeyRecord]) -> Failures:
+        """Unwrap in one go what is not held or due, and tell by key id why a live key is not held then."""
+        return self.refresh(records, self._clock())
+
+    def refresh(self, records: Sequence[KeyRecord], due: float) -> Failures:
+        """As open_all, and what will be due at that moment, so that nobody has to wait for it then."""
         with self._lock:
-            due = [record for record in records if record.live and self._is_due(record.key_id)]
-            if due:
-                self._unwrap(due)
+            return self._ask([record for record in records if record.live and self._is_due(record.key_id, due)])
 
-    def _refresh(self, record: KeyRecord) -> None:
-        others = [
-            other for other in self._records.values() if other.key_id in self._held and self._is_due(other.key_id)
-        ]
-        batch = [record, *(other for other in others if other.key_id != record.key_id)]
-        try:
-            try:
-                self._unwrap(batch)
-            except UnavailableError:
-                raise
-            except KmsError:
-                if len(batch) == 1:
-                    raise
-                self._unwrap([record])  # whichever of the others failed, it will say so when it is asked for
-        except UnavailableError as error:
-            self._outages, self._outage = self._outages + 1, str(error)
-            self._live_on(batch)
-        except KmsError:
-            self._drop(record.key_id)
-            raise
+    def _wait_for_lock(self, record: KeyRecord, *, attended: bool) -> None:
+        """Raises: KmsError if there is nothing to wait for, or for too long."""
+        refusal = self._refusals.find(record)
+        if refusal is not None:
+            raise refusal
+        if attended and self._clock() < self.retry_at:
+            raise UnavailableError(self.outage)
+        if not self._lock.acquire(timeout=self._patience):
+            raise UnavailableError(
+                f"the key service of keyring {self._keyring!r} has not answered for {self._patience:g} seconds"
+            )
 
-    def _live_on(self, records: Sequence[KeyRecord]) -> None:
-        """The service is unavailable. Raises: UnavailableError if the first of the records is not held any more."""
+    def _others_due(self, record: KeyRecord) -> list[KeyRecord]:
         now = self._clock()
+        held = [other for key_id, other in self._records.items() if key_id in self._held and key_id != record.key_id]
+        return [other for other in held if self._is_due(other.key_id, now)]
+
+    def _ask(self, records: Sequence[KeyRecord]) -> Failures:
+        """Hold what opens, forget what does not and tell why. What was refused just now is not asked for again."""
+        failures = {r.key_id: refusal for r in records if (refusal := self._refusals.find(r)) is not None}
+        asked_for = [record for record in records if record.key_id not in failures]
+        if asked_for:
+            try:
+                failures |= self._asked(asked_for)
+            except UnavailableError as error:
+                self._outages, self.outage = self._outages + 1, str(error)
+                self.retry_at = self._clock() + RETRY_SECONDS
+                failures |= self._live_on(asked_for)
+        for key_id in failures:
+            self._drop(key_id)
+        return failures
+
+    def _asked(self, records: Sequence[KeyRecord]) -> Failures:
+        """As _ask, of the service, and once more for those whose bytes were exchanged by a rewrap."""
+        failures = self._unwrap(records)
+        refused = [r for r in records if isinstance(failures.get(r.key_id), MAY_BE_REWRAPPED)]
+        newer = self._newer(refused) if refused else []
+        if newer:
+            failures = {k: v for k, v in failures.items() if k not in {r.key_id for r in newer}} | self._unwrap(newer)
+        now_stored = {record.key_id: record for record in [*records, *newer]}
+        for key_id, error in failures.items():
+            self._refusals.remember(now_stored[key_id], error)
+        return failures
+
+    def _unwrap(self, records: Sequence[KeyRecord]) -> Failures:
+        asked, ends = self._clock(), self._ends
+        secrets: dict[bytes, SecretKey]
+        try:
+            secrets, failures = all_or_each_alone(self._provider.unwrap, records)
+        except UnavailableError:
+            raise
+        except KmsError as error:  # of the login or the settings, so of all of them
+            return {record.key_id: anew(error) for record in records}
+        self.retry_at = ENDED
+        for record in records:
+            if record.key_id in secrets:
+                self._hold(record, secrets[record.key_id], asked if ends == self._ends else ENDED)
+                if ends != self._ends:  # meanwhile
+                    self._hold(record, secrets[record.key_id], ENDED)
+        return {key_id: anew(error) for key_id, error in failures.items()}
+
+    def _hold(self, record: KeyRecord, secret: SecretKey, asked: float) -> None:
+        """Lease the key from that moment; the lease that callers have of it already is the one that is lengthened."""
+        key, before = DataKey(record.key_id, record.purpose, record.sequence, secret), self._held.get(record.key_id)
+        if before is not None and before.key == key:
+            leased = before.leased
+        else:
+            self._drop(record.key_id)
+            leased = LeasedKey(key, ENDED)
+        held = self._held[record.key_id] = Held(leased, asked, asked + self._leases.unwrapped_hard)
+        leased.extend(asked + self._leases.unwrapped_soft)
+        self._refusals.withdraw(record.key_id)
+        self._drop_unless_current(record.key_id, held)
+
+    def _live_on(self, records: Sequence[KeyRecord]) -> Failures:
+        """The service is unavailable: what is in its hard lease lives on, the rest does not."""
+        now, gone = self._clock(), []
         for record in records:
             held = self._held.get(record.key_id)
-            if held is not None and now < held.hard:
-                leased = LeasedKey(held.key, min(held.hard, now + RETRY_SECONDS))
-                self._held[record.key_id] = replace(held, leased=leased)
-            else:
+            if held is None or now >= held.hard:
                 self._drop(record.key_id)
-        if records[0].key_id not in self._held:
-            raise UnavailableError(self._outage)
+                gone.append(record.key_id)
+            elif held.soft < now + RETRY_SECONDS:
+                held.leased.extend(min(held.hard, now + RETRY_SECONDS))
+        return {key_id: UnavailableError(self.outage) for key_id in gone}
 
     def _fresh(self, record: KeyRecord) -> Held:
         held = self._held.get(record.key_id)
@@ -146,22 +257,9 @@ class UnwrappedKeys:
         if held is not None:
             held.leased.end()
 
-    def _is_due(self, key_id: bytes) -> bool:
+    def _is_due(self, key_id: bytes, when: float) -> bool:
         held = self._held.get(key_id)
-        return held is None or self._clock() >= held.soft
-
-    def _unwrap(self, records: Sequence[KeyRecord]) -> None:
-        asked = self._clock()
-        pairs: list[tuple[Wrapped, bytes]] = [(r.wrapped, r.context) for r in records if r.wrapped is not None]
-        secrets = self._provider.unwrap(pairs)
-        for record, secret in zip(records, secrets, strict=True):
-            key = DataKey(record.key_id, record.purpose, record.sequence, secret)
-            before = self._held.get(record.key_id)
-            if before is not None and before.key == key:
-                key = before.key  # the same object: whoever made a cipher of it may keep the cipher
-            leased = LeasedKey(key, asked + self._leases.unwrapped_soft)
-            held = self._held[record.key_id] = Held(leased, asked + self._leases.unwrapped_hard)
-            self._drop_unless_current(record.key_id, held)
+        return held is None or when >= held.soft
 
     def _drop_unless_current(self, key_id: bytes, held: Held) -> None:
         record = self._records.get(key_id)

@@ -37,6 +37,25 @@ class OpenedVault:
         """The parent may have held the lock."""
         self._registering = threading.Lock()
 
+    def warm(self) -> frozenset[bytes]:
+        """Open every live key at once, and count seals ahead for the fields given so far; the ids of those that open.
+
+        Raises: KmsError when the key service refuses altogether.
+        """
+        return self.keyring.warm(self._labels())
+
+    async def warm_async(self) -> frozenset[bytes]:
+        """As warm, while the event loop goes on: await it once at start, after attach(engine, vault, metadata)."""
+        return await self.keyring.warm_async(self._labels())
+
+    def close(self) -> None:
+        """Close the keyring and the key store; whoever uses a field afterwards gets KeyringError."""
+        self.keyring.close()
+        self.key_store.engine.dispose()
+
+    def _labels(self) -> list[str]:
+        return [definition.label for definition in list(self._fields)]
+
     def field(self, definition: FieldDefinition) -> Field:
         """The field, the same object each time.
 

@@ -41,7 +41,7 @@ def any_store(database_url: str) -> Iterator[KeyStore]:
 
 @pytest.fixture
 def keyring(store: KeyStore, provider: ScriptedProvider, clock: ManualClock) -> Keyring:
-    keyring = Keyring.create(store, provider, "main", clock=clock)
+    keyring = Keyring.create(store, provider, "main", clock=clock, refresh=False)
     provider.batches.clear()
     return keyring
 
@@ -49,4 +49,4 @@ def keyring(store: KeyStore, provider: ScriptedProvider, clock: ManualClock) -> 
 @pytest.fixture
 def elsewhere(keyring: Keyring, store: KeyStore, provider: ScriptedProvider, clock: ManualClock) -> Keyring:
     """The same keyring in another process."""
-    return Keyring.open(store, provider, "main", clock=clock)
+    return Keyring.open(store, provider, "main", clock=clock, refresh=False)

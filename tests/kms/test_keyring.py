@@ -179,7 +179,7 @@ def test_k10_01_an_unknown_key_id_is_unknown_for_five_seconds_and_alone(
 def test_k10_01_another_key_file_is_another_error_than_an_unknown_key_id(
     keyring: Keyring, store: KeyStore, clock: ManualClock
 ) -> None:
-    wrong = Keyring.open(store, ScriptedProvider(kek=b"\1" * 32), "main", clock=clock)
+    wrong = Keyring.open(store, ScriptedProvider(kek=b"\1" * 32), "main", clock=clock, refresh=False)
     with pytest.raises(CannotUnwrapError, match="give the right key file"):
         wrong.opening(DATA, keyring.records(DATA)[0].key_id)
     with pytest.raises(CannotUnwrapError):
@@ -229,7 +229,7 @@ def test_no_other_key_becomes_the_first_when_the_first_is_taken_away_by_sql(keyr
 def test_a_key_that_was_rotated_away_does_not_seal_again_by_sql(
     any_store: KeyStore, provider: ScriptedProvider, clock: ManualClock, changes: dict[str, Any]
 ) -> None:
-    keyring = Keyring.create(any_store, provider, "main", clock=clock)
+    keyring = Keyring.create(any_store, provider, "main", clock=clock, refresh=False)
     old = keyring.sealing(DATA).key
     new = keyring.lifecycle.rotate(DATA)
     with writing(any_store.engine) as connection:
@@ -243,7 +243,7 @@ def test_a_key_that_was_rotated_away_does_not_seal_again_by_sql(
 def test_a_key_of_another_purpose_does_not_seal_by_sql(
     any_store: KeyStore, provider: ScriptedProvider, clock: ManualClock
 ) -> None:
-    keyring = Keyring.create(any_store, provider, "main", clock=clock)
+    keyring = Keyring.create(any_store, provider, "main", clock=clock, refresh=False)
     index = keyring.sealing(INDEX).key
     with writing(any_store.engine) as connection:
         row = key_table.c.key_id == index.key_id
@@ -413,7 +413,7 @@ def test_a_process_that_has_not_heard_of_a_rewrap_finds_the_new_bytes_when_the_o
 ) -> None:
     provider = RewrappingProvider()
     Keyring.create(store, provider, "main")
-    elsewhere, here = (Keyring.open(store, provider, "main", clock=clock) for _ in range(2))
+    elsewhere, here = (Keyring.open(store, provider, "main", clock=clock, refresh=False) for _ in range(2))
     provider.version = 2
     elsewhere.lifecycle.rewrap()
     provider.oldest = 2
@@ -426,7 +426,7 @@ def test_a_process_that_has_not_heard_of_a_rewrap_finds_the_new_bytes_when_the_o
 
 def test_bytes_that_are_refused_and_were_not_rewrapped_stay_refused(store: KeyStore, clock: ManualClock) -> None:
     provider = RewrappingProvider()
-    keyring = Keyring.create(store, provider, "main", clock=clock)
+    keyring = Keyring.create(store, provider, "main", clock=clock, refresh=False)
     provider.oldest = 2
     with pytest.raises(KeyVersionRetiredError):
         keyring.sealing(DATA)

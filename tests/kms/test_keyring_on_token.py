@@ -103,7 +103,7 @@ def test_a_token_that_is_away_is_lived_through_until_the_hard_lease(
     store: KeyStore, token: Token, clock: ManualClock
 ) -> None:
     leases = LeaseSettings()
-    keyring = Keyring.create(store, open_provider(token.uri()), "clinic", leases=leases, clock=clock)
+    keyring = Keyring.create(store, open_provider(token.uri()), "clinic", leases=leases, clock=clock, refresh=False)
     key_id, _ = seal(keyring, b"")
     token.take_away()
     clock.now += leases.unwrapped_soft + 1
@@ -119,7 +119,7 @@ def test_a_key_that_is_deleted_on_the_token_ends_at_the_soft_lease(
     store: KeyStore, token: Token, clock: ManualClock
 ) -> None:
     leases = LeaseSettings()
-    keyring = Keyring.create(store, open_provider(token.uri()), "clinic", leases=leases, clock=clock)
+    keyring = Keyring.create(store, open_provider(token.uri()), "clinic", leases=leases, clock=clock, refresh=False)
     key_id, _ = seal(keyring, b"")
     token.run("session.get_key(label='kek').destroy()")
     clock.now += leases.unwrapped_soft + 1

@@ -1,6 +1,6 @@
 """The lifecycle: rotated, prepared, closed, rewrapped, checked, retired, restored and destroyed keys."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -213,6 +213,24 @@ def test_a_retired_key_is_checked_and_rewrapped_since_it_may_come_back(store: Ke
     assert keyring.lifecycle.check() == []
     keyring.lifecycle.restore(old.key_id)
     assert keyring.opening(DATA, old.key_id) == old
+
+
+def test_a_wall_clock_that_goes_back_an_hour_lengthens_the_rest_before_a_key_is_destroyed(
+    store: KeyStore, provider: ScriptedProvider
+) -> None:
+    wall = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    keyring = Keyring.create(KeyStore(store.engine, now=lambda: wall), provider, "main", refresh=False)
+    old, second = keyring.records(DATA)[0], keyring.lifecycle.rotate(DATA)
+    for seconds in (-3600, 3600, 179):
+        wall += timedelta(seconds=seconds)
+        with pytest.raises(KeyringError, match="deactivated less than 180 seconds ago"):
+            keyring.lifecycle.destroy(old.key_id)
+    wall -= timedelta(hours=1)
+    third = keyring.lifecycle.rotate(DATA)
+    assert third.created_at < second.created_at
+    assert keyring.sealing(DATA).key.key_id == third.key_id, "keys follow each other by sequence, not by date"
+    wall += timedelta(hours=1, seconds=1)
+    keyring.lifecycle.destroy(old.key_id)
 
 
 def test_a_key_can_be_prepared_before_it_seals(keyring: Keyring, elsewhere: Keyring) -> None:

@@ -143,6 +143,7 @@ def test_any_other_answer_ends_the_key_at_once(
         keys.get(kept[0])
     assert keys.peek(kept[0].key_id) is None
     provider.fail = DOWN
+    clock.advance(5)  # a refusal is remembered for so long
     with pytest.raises(UnavailableError):
         keys.get(kept[0])
 

@@ -63,7 +63,7 @@ def provider() -> ScriptedProvider:
 def keyring(tmp_path: Path, provider: ScriptedProvider, clock: ManualClock) -> Iterator[Keyring]:
     store = KeyStore.from_url(f"sqlite:///{tmp_path / 'keys.db'}")
     store.create_schema()
-    yield Keyring.create(store, provider, "main", clock=clock)
+    yield Keyring.create(store, provider, "main", clock=clock, refresh=False)
     store.engine.dispose()
 
 

@@ -353,7 +353,7 @@ def test_injected_outage_is_lived_through_to_the_hard_lease_and_no_longer(
     aws: Aws, store: KeyStore, clock: ManualClock
 ) -> None:
     provider = aws.provider(aws.create_key())
-    keyring = Keyring.create(store, provider, "main", clock=clock)
+    keyring = Keyring.create(store, provider, "main", clock=clock, refresh=False)
     key = keyring.sealing(DATA).key
     with failing(provider, "KMSInternalException", 500):
         clock.advance(3599)
@@ -374,7 +374,7 @@ def test_injected_refusal_ends_the_key_after_the_soft_lease(
     aws: Aws, store: KeyStore, clock: ManualClock, code: str, error: type[KmsError]
 ) -> None:
     provider = aws.provider(aws.create_key())
-    keyring = Keyring.create(store, provider, "main", clock=clock)
+    keyring = Keyring.create(store, provider, "main", clock=clock, refresh=False)
     key = keyring.sealing(DATA).key
     with failing(provider, code):
         clock.advance(299)
@@ -382,6 +382,7 @@ def test_injected_refusal_ends_the_key_after_the_soft_lease(
         clock.advance(1)
         with pytest.raises(error, match="arn:aws:kms:"):
             keyring.opening(DATA, key.key_id)
+    clock.advance(5)  # a refusal is remembered for so long
     with failing(provider, "KMSInternalException"), pytest.raises(UnavailableError):
         keyring.opening(DATA, key.key_id)  # it is gone, an outage does not bring it back
 

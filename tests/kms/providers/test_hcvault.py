@@ -259,7 +259,7 @@ def test_a_policy_that_is_taken_away_ends_the_key_after_the_soft_lease(
 ) -> None:
     Keyring.create(store, transit.provider(), "main")
     token = transit.token(("decrypt/kek", "update"))
-    service = Keyring.open(store, transit.provider(token=token), "main", clock=clock)
+    service = Keyring.open(store, transit.provider(token=token), "main", clock=clock, refresh=False)
     key_id = service.sealing(Purpose.DATA).key.key_id
     policies = transit.root.auth.token.lookup(token)["data"]["policies"]
     for policy in set(policies) - {"default"}:

@@ -351,7 +351,7 @@ def test_a_key_that_cannot_be_had_while_asking_is_the_keyrings_own_error(tmp_pat
     create_key_file(tmp_path / "kek")
     store, clock = KeyStore.from_url(f"sqlite:///{tmp_path / 'keys.db'}"), ManualClock()
     store.create_schema()
-    keyring = Keyring.create(store, open_provider(f"local:{tmp_path / 'kek'}"), "main", clock=clock)
+    keyring = Keyring.create(store, open_provider(f"local:{tmp_path / 'kek'}"), "main", clock=clock, refresh=False)
     engine = create_engine(f"sqlite:///{tmp_path / 'clinic.db'}")
     attach(engine, OpenedVault(keyring, store))
     Base.metadata.create_all(engine)
