@@ -3,6 +3,7 @@
 A fixture calls need_program(); tests/conftest.py passes pytest's reports on to NotRun. Under CI=true the run fails.
 """
 
+import importlib.util
 import os
 import shutil
 from collections import defaultdict
@@ -27,6 +28,13 @@ def need_program(node: pytest.Item, program: str, command: str) -> str:
         node.user_properties.append((PROPERTY, f"{program} is not on this machine; type: {command}"))
         pytest.skip(f"{program} is not on this machine")
     return found
+
+
+def need_module(node: pytest.Item, module: str) -> None:
+    """Skip and record the test if a module of the test dependencies is not installed."""
+    if importlib.util.find_spec(module) is None:
+        node.user_properties.append((PROPERTY, f"{module} is not installed; type: pip install {module}"))
+        pytest.skip(f"{module} is not installed")
 
 
 class NotRun:
