@@ -24,6 +24,8 @@ ROTATE_AFTER_SEALS: Final = 2**31
 # Ours: a process that seals little wastes little, one that seals much asks the database seldom.
 SMALLEST_BLOCK: Final = 2**8
 LARGEST_BLOCK: Final = 2**20
+# Ours: what a process counts ahead for a field before its first seal: one chunk of a bulk write.
+FIRST_AHEAD: Final = 2**12
 GROWTH: Final = 4
 INSERT_ATTEMPTS: Final = 5
 LONGEST_LABEL: Final = 300
@@ -105,19 +107,22 @@ class SealCounter:
         """Reserve ahead, where little is left, so that no seal has to wait for the database.
 
         sealing: the key that seals now in the place of another one, if any: each label that was counted under the
-        other is counted under it ahead. labels, key_id: others to count ahead.
+        other is counted under it ahead. labels, key_id: what is not counted here yet, and the key that will seal it.
         Raises: KmsError; a limit that is reached stops whoever seals, not this.
         """
-        places = {(sealing(other), label) for other, label in list(self._blocks)} | {(key_id, each) for each in labels}
-        for current, label in sorted((key, label) for key, label in places if key):
-            block = self._blocks.get((current, label), SealBlock())
-            if not block.low:
-                continue
-            with suppress(SealLimitError):
-                reserved = self._count_ahead(current, label, 0, block.wish)  # without the lock: nobody waits for it
-                with self._lock:
-                    block = self._blocks.get((current, label), SealBlock())
-                    self._blocks[current, label] = block.refilled(reserved)
+        wishes = {(key_id, label): FIRST_AHEAD for label in labels}
+        for (other, label), block in list(self._blocks.items()):
+            current = sealing(other)
+            if current is not None:
+                wishes[current, label] = max(block.wish // GROWTH, wishes.get((current, label), SMALLEST_BLOCK))
+        for (current, label), wish in wishes.items():
+            block = self._blocks.get((current, label), SealBlock(wish=wish))
+            if block.low:
+                with suppress(SealLimitError):
+                    reserved = self._count_ahead(current, label, 0, block.wish)  # without the lock: nobody waits for it
+                    with self._lock:
+                        block = self._blocks.get((current, label), block)
+                        self._blocks[current, label] = block.refilled(reserved)
 
     def counts(self) -> dict[tuple[bytes, str], int]:
         """What the database has counted, by key id and label: at least the seals made, at most 2**32."""

@@ -40,6 +40,16 @@ def test_a_child_does_not_inherit_what_its_parent_lets_go() -> None:
     assert thing.forgot
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_what_came_last_lets_go_first_and_the_parent_takes_it_up_again() -> None:
+    told: list[str] = []
+    first, last = Thing(), Thing()
+    let_go_before_fork(first, lambda _: told.append("first"), lambda _: told.append("first again"))
+    let_go_before_fork(last, lambda _: told.append("last"))
+    assert exit_code_of_child(lambda: told == ["last", "first"]) == 0
+    assert told == ["last", "first", "first again"]
+
+
 class BrokenThing(Thing):
     def forget_after_fork(self) -> None:
         raise ZeroDivisionError

@@ -334,4 +334,4 @@ def test_warming_leaves_the_loop_to_others(store: KeyStore, provider: ScriptedPr
         return await warming
 
     assert len(asyncio.run(serve())) == 3
-    assert keyring.seal_counts() == {(keyring.sealing(DATA).key.key_id, LABEL): 256}
+    assert keyring.seal_counts() == {(keyring.sealing(DATA).key.key_id, LABEL): 4096}
