@@ -4,14 +4,20 @@ import argparse
 import dataclasses
 import json
 import sys
+from collections.abc import Callable, Iterator
 
 from rich.console import Console
 from rich.table import Table
 
-from scripts.benchmarks import field_object, noise
-from scripts.benchmarks.comparison import Measured
+from scripts.benchmarks import field_object, keys, noise
+from scripts.benchmarks.comparison import Comparison, Measured
+from scripts.benchmarks.counted import Count, Counted
 
-BENCHMARKS = {"field": field_object.comparisons, "noise": noise.comparisons}
+BENCHMARKS: dict[str, Callable[[], Iterator[Comparison | Count]]] = {
+    "field": field_object.comparisons,
+    "keys": keys.comparisons,
+    "noise": noise.comparisons,
+}
 
 
 def show(rows: list[Measured]) -> None:
@@ -28,6 +34,13 @@ def show(rows: list[Measured]) -> None:
     Console(width=120).print(table)
 
 
+def show_counts(rows: list[Counted]) -> None:
+    table = Table("counted", "times", "target")
+    for row in rows:
+        table.add_row(row.counted, f"{row.times:,}", f"{row.target:,}")
+    Console(width=120).print(table)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all when none is given")
@@ -37,11 +50,15 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     for name in asked.names or BENCHMARKS:
-        rows = [row for comparison in BENCHMARKS[name]() for row in comparison.run()]
+        rows: list[Measured | Counted] = [row for comparison in BENCHMARKS[name]() for row in comparison.run()]
         if asked.json:
             print("\n".join(json.dumps(dataclasses.asdict(row)) for row in rows))
-        else:
-            show(rows)
+            continue
+        counts, times = [r for r in rows if isinstance(r, Counted)], [r for r in rows if isinstance(r, Measured)]
+        if counts:
+            show_counts(counts)
+        if times:
+            show(times)
     return 0
 
 

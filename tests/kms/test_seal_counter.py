@@ -221,3 +221,71 @@ def test_two_processes_count_together_from_the_first_row_on(any_store: KeyStore,
     counter = with_key(any_store)
     counted = race(count_in_a_race, database_url)
     assert counter.counts()[PLACE] == sum(counted)
+
+
+def unchanged(key_id: bytes) -> bytes | None:
+    return key_id
+
+
+def test_a_block_that_is_half_spent_is_told_and_topped_up(any_store: KeyStore) -> None:
+    with_key(any_store)
+    told: list[int] = []
+    counter = SealCounter(any_store.engine, lambda: told.append(1))
+    counter.reserve(KEY_ID, LABEL, 128)
+    assert told == []
+    counter.reserve(KEY_ID, LABEL, 1)
+    assert told == [1]
+    counter.top_up(unchanged)
+    assert counter.counts() == {PLACE: 256 + 1024}
+    counter.top_up(unchanged)
+    assert counter.counts() == {PLACE: 256 + 1024}
+    for _ in range(127 + 512):
+        counter.reserve(KEY_ID, LABEL, 1)
+    assert told == [1]
+    assert counter.counts() == {PLACE: 256 + 1024}
+
+
+def test_what_is_topped_up_while_others_seal_is_neither_lost_nor_counted_twice(store: KeyStore) -> None:
+    with_key(store)
+    counter = SealCounter(store.engine)
+    sealed = 0
+
+    def seal() -> None:
+        for _ in range(3000):
+            counter.reserve(KEY_ID, LABEL, 1)
+
+    threads = [threading.Thread(target=seal) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        counter.top_up(unchanged)
+    for thread in threads:
+        thread.join()
+        sealed += 3000
+    (counted,) = counter.counts().values()
+    assert counted == sealed + counter._blocks[PLACE].left
+
+
+def test_labels_that_were_not_counted_here_are_counted_ahead_for_the_key_that_will_seal_them(store: KeyStore) -> None:
+    counter = with_key(store)
+    counter.top_up(unchanged, ["patients.email", "patients.phone"], KEY_ID)
+    assert counter.counts() == {PLACE: 4096, (KEY_ID, "patients.phone"): 4096}
+    counter.reserve(KEY_ID, "patients.phone", 2000)
+    counter.top_up(unchanged, ["patients.phone"], KEY_ID)
+    assert counter.counts()[KEY_ID, "patients.phone"] == 4096
+
+
+def test_topping_up_leaves_the_limit_to_whoever_seals(store: KeyStore) -> None:
+    counter = with_key(store)
+    counter.reserve(KEY_ID, LABEL, 256)
+    pretend(store, SP_800_38D_MAX_SEALS)
+    counter.top_up(unchanged)
+    with pytest.raises(SealLimitError):
+        counter.reserve(KEY_ID, LABEL, 1)
+
+
+def test_a_key_that_no_other_follows_is_not_topped_up(store: KeyStore) -> None:
+    counter = with_key(store)
+    counter.reserve(KEY_ID, LABEL, 256)
+    counter.top_up(lambda _: None)
+    assert counter.counts() == {PLACE: 256}

@@ -226,3 +226,52 @@ def test_a_child_can_read_though_a_thread_held_the_lock(lease: StateLease) -> No
     lease._lock.acquire()
     lease.forget_after_fork()
     assert lease.reload().name == "2"
+
+
+def test_where_a_thread_attends_callers_read_only_when_the_lease_is_over(source: Source, clock: ManualClock) -> None:
+    lease = StateLease(source, LeaseSettings(), clock, attended=lambda: True)
+    start = clock()
+    clock.advance(179)
+    assert lease.for_sealing() == (lease.state, start + 180)
+    assert lease.for_opening().name == "1"
+    assert source.reads == 1
+    clock.advance(1)
+    assert lease.for_sealing()[0].name == "2"
+
+
+def test_where_a_thread_attends_callers_learn_of_an_outage_at_once(source: Source, clock: ManualClock) -> None:
+    lease = StateLease(source, LeaseSettings(), clock, attended=lambda: True)
+    tries: list[float] = []
+    source.fail, source.before = UnavailableError("down"), lambda: tries.append(clock())
+    clock.advance(180)
+    for _ in range(3):
+        with pytest.raises(LeaseExpiredError, match="down"):
+            lease.for_sealing()
+    assert len(tries) == 1
+    clock.advance(5)
+    source.fail = None
+    assert lease.for_sealing()[0].name == "2"
+
+
+def test_a_caller_does_not_wait_for_ever_for_another_reading(source: Source, clock: ManualClock) -> None:
+    lease = StateLease(source, LeaseSettings(), clock, patience=0.02)
+    clock.advance(180)
+    with lease._lock:
+        with pytest.raises(LeaseExpiredError, match="has not answered"):
+            lease.for_sealing()
+        with pytest.raises(UnavailableError, match="has not answered"):
+            lease.reload()
+
+
+def test_what_is_ended_is_read_again_and_a_reading_under_way_is_not_relied_on(
+    lease: StateLease, source: Source, clock: ManualClock
+) -> None:
+    lease.end()
+    assert lease.asked < 0
+    assert lease.for_sealing()[0].name == "2"
+    clock.advance(120)
+    source.before = lease.end
+    with pytest.raises(LeaseExpiredError, match="longer than its lease"):
+        lease.for_sealing()
+    source.before = lambda: None
+    assert lease.for_sealing()[0].name == "4"

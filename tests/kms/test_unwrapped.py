@@ -293,3 +293,127 @@ def test_a_key_that_is_held_serves_no_record_that_gives_it_another_place(
     assert keys.peek(kept[0].key_id) is None
     with pytest.raises(CannotUnwrapError):
         keys.get(moved)
+
+
+def attended(kept: list[KeyRecord], provider: ScriptedProvider, clock: ManualClock, **settings: Any) -> UnwrappedKeys:
+    keys = UnwrappedKeys("main", provider, LeaseSettings(), clock, attended=lambda: True, **settings)
+    keys.on_news(kept)
+    return keys
+
+
+def test_where_a_thread_attends_callers_use_a_key_in_its_hard_lease_and_do_not_ask(
+    kept: list[KeyRecord], provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    keys = attended(kept, provider, clock)
+    held = keys.get(kept[0])
+    clock.advance(3599)
+    assert keys.get(kept[0]) is held
+    assert provider.batches == [1]
+    clock.advance(1)
+    assert keys.get(kept[0]) is not held
+    assert provider.batches == [1, 1]
+
+
+def test_where_a_thread_attends_callers_without_a_key_learn_of_an_outage_at_once(
+    kept: list[KeyRecord], provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    keys = attended(kept, provider, clock)
+    provider.fail = DOWN
+    for _ in range(3):
+        with pytest.raises(UnavailableError, match="down"):
+            keys.get(kept[0])
+    assert provider.batches == [1]
+    clock.advance(5)
+    provider.fail = None
+    keys.get(kept[0])
+
+
+def test_a_refresh_lengthens_the_leases_that_callers_have(
+    keys: UnwrappedKeys, kept: list[KeyRecord], clock: ManualClock, provider: ScriptedProvider
+) -> None:
+    keys.open_all(kept)
+    leased = keys.get(kept[0]).leased
+    clock.advance(200)
+    assert keys.refresh(kept, clock() + 99) == {}
+    assert leased.until == 1300
+    assert keys.refresh(kept, clock() + 100) == {}
+    assert leased.until == clock() + 300
+    assert keys.get(kept[0]).leased is leased
+    assert provider.batches == [3, 3]
+    keys.on_news(kept[1:])
+    assert leased.until < clock(), "it ends whoever has it"
+
+
+def test_an_outage_does_not_shorten_a_lease(
+    keys: UnwrappedKeys, kept: list[KeyRecord], provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    leased = keys.get(kept[0]).leased
+    clock.advance(200)
+    provider.fail = DOWN
+    assert keys.refresh(kept[:1], clock() + 150) == {}
+    assert leased.until == 1300
+    assert (keys.outage, keys.retry_at) == ("down", clock() + 5)
+
+
+def test_a_caller_does_not_wait_for_ever_for_a_request_of_another(
+    kept: list[KeyRecord], provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    keys = UnwrappedKeys("main", provider, LeaseSettings(), clock, patience=0.02)
+    with keys._lock, pytest.raises(UnavailableError, match="'main' has not answered"):
+        keys.get(kept[0])
+
+
+@pytest.mark.parametrize("ended_by", ["clock", "news"])
+def test_what_ends_while_it_is_asked_for_is_not_leased_anew(
+    keys: UnwrappedKeys, kept: list[KeyRecord], provider: ScriptedProvider, clock: ManualClock, ended_by: str
+) -> None:
+    leased = keys.get(kept[0]).leased
+    clock.advance(300)
+    provider.before = keys.end_all if ended_by == "clock" else lambda: keys.on_news(kept[1:])
+    if ended_by == "clock":
+        assert keys.get(kept[0]).soft < clock(), "good for the call at hand"
+    else:
+        with pytest.raises(KeyDestroyedError):
+            keys.get(kept[0])
+    assert leased.until < clock()
+
+
+def test_a_refused_key_is_not_asked_for_again_for_five_seconds_and_others_are(
+    keys: UnwrappedKeys, kept: list[KeyRecord], provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    provider.refuse[kept[0].context] = CannotUnwrapError("changed")
+    for _ in range(3):
+        with pytest.raises(CannotUnwrapError, match="changed"):
+            keys.get(kept[0])
+    assert provider.batches == [1]
+    assert set(keys.open_all(kept)) == {kept[0].key_id}
+    assert provider.batches == [1, 2]
+    clock.advance(5)
+    provider.refuse.clear()
+    assert keys.get(kept[0]).key.key_id == kept[0].key_id
+
+
+def test_a_refusal_ends_with_the_bytes_that_were_refused(
+    keys: UnwrappedKeys, kept: list[KeyRecord], provider: ScriptedProvider
+) -> None:
+    assert kept[0].wrapped is not None
+    damaged = replace(kept[0], wrapped=replace(kept[0].wrapped, ciphertext=bytes(60)))
+    keys.on_news([damaged])
+    for _ in range(2):
+        with pytest.raises(CannotUnwrapError):
+            keys.get(damaged)
+    assert provider.batches == [1]
+    keys.on_news(kept)
+    assert keys.get(kept[0]).key.key_id == kept[0].key_id
+
+
+def test_no_error_that_is_kept_or_raised_holds_the_frames_in_which_keys_were_opened(
+    keys: UnwrappedKeys, kept: list[KeyRecord], provider: ScriptedProvider
+) -> None:
+    provider.refuse[kept[2].context] = CannotUnwrapError("changed")
+    (failure,) = keys.open_all(kept).values()
+    assert failure.__traceback__ is None
+    with pytest.raises(CannotUnwrapError) as caught:
+        keys.get(kept[2])
+    frames = [frame.name for frame in caught.traceback]
+    assert not {"all_or_each_alone", "unwrap"} & set(frames)

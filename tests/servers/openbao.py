@@ -26,11 +26,11 @@ class BaoDev:
     root_token: str
     audit_log: Path | None = None
 
-    def requests(self, path: str) -> list[dict[str, Any]]:
-        """The requests to that path so far, as the server's audit log has them; each knows its remote_port."""
+    def requests(self, path: str | None = None) -> list[dict[str, Any]]:
+        """The requests so far, to that path or any, as the server's audit log has them; each knows its remote_port."""
         assert self.audit_log is not None
         entries = [json.loads(line) for line in self.audit_log.read_text().splitlines()]
-        return [e["request"] for e in entries if e["type"] == "request" and e["request"]["path"] == path]
+        return [e["request"] for e in entries if e["type"] == "request" and path in {None, e["request"]["path"]}]
 
     @property
     def settings(self) -> dict[str, Any]:
