@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from base64 import b64encode
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,28 @@ def test_k10_04_white_space_around_the_key_does_not_matter(tmp_path: Path, conte
 def test_k10_06_anything_but_64_hexadecimal_characters_is_one_line_that_says_so(tmp_path: Path, content: str) -> None:
     with pytest.raises(KeyFileError, match="expected are 64, all hexadecimal") as raised:
         read_key_file(key_file(tmp_path / "kek", content))
+    assert "\n" not in str(raised.value)
+    assert "2233445566" not in frames_of(raised.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf" + TEXT.encode(),  # a byte order mark, as an editor of Windows writes it
+        TEXT.encode("utf-16"),
+        b"0x" + TEXT.encode(),
+        b64encode(bytes.fromhex(TEXT)),
+        bytes.fromhex(TEXT),
+        TEXT.encode() + b"\0",
+    ],
+    ids=["byte order mark", "utf-16", "0x", "base64", "raw", "nul"],
+)
+def test_k10_04_other_spellings_of_the_same_key_are_refused_and_not_shown(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "kek"
+    file.write_bytes(content)
+    file.chmod(0o600)
+    with pytest.raises(KeyFileError, match="expected are 64, all hexadecimal") as raised:
+        read_key_file(file)
     assert "\n" not in str(raised.value)
     assert "2233445566" not in frames_of(raised.value)
 
