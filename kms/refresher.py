@@ -70,7 +70,6 @@ class _Run:
 
     def __init__(self, step: Callable[[], float], bell: Bell, name: str) -> None:
         self.ended = False
-        self.died = False
         self.bell = bell
         self._step = WeakMethod(step)
         self._name = name
@@ -91,7 +90,6 @@ class _Run:
                 del step
                 self.bell.wait(seconds)
         except Exception as error:  # noqa: BLE001  # the callers refresh by themselves then
-            self.died = True
             if not self.ended:
                 _log.error(  # a traceback may show more than it should
                     "keyring %r is not refreshed in the background any more (%s): its callers wait for it instead",
@@ -135,7 +133,7 @@ class Refresher:
         run = self._run
         if run is None:
             run = self._begin()
-        if run is None or run.died or not run.thread.is_alive():
+        if run is None or not run.thread.is_alive():
             return False
         run.bell.ring()
         return True

@@ -213,11 +213,12 @@ class UnwrappedKeys:
         except KmsError as error:  # of the login or the settings, so of all of them
             return {record.key_id: anew(error) for record in records}
         self.retry_at = ENDED
-        for record in records:
-            if record.key_id in secrets:
-                self._hold(record, secrets[record.key_id], asked if ends == self._ends else ENDED)
-                if ends != self._ends:  # meanwhile
-                    self._hold(record, secrets[record.key_id], ENDED)
+        opened = [record for record in records if record.key_id in secrets]
+        for record in opened:
+            self._hold(record, secrets[record.key_id], asked)
+        if ends != self._ends:  # meanwhile: nobody knows how long ago that was, so the keys are for the call at hand
+            for record in opened:
+                self._hold(record, secrets[record.key_id], ENDED)
         return {key_id: anew(error) for key_id, error in failures.items()}
 
     def _hold(self, record: KeyRecord, secret: SecretKey, asked: float) -> None:

@@ -171,6 +171,21 @@ def test_a_refusal_ends_the_keys_at_once_and_is_logged(
         keyring.sealing(DATA)
 
 
+def test_a_refusal_ends_sealing_also_when_the_state_was_read_just_before(
+    keyring: Keyring, provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    keyring.warm()
+    refresh = drawn(keyring, 0)
+    clock.advance(200)
+    refresh.step()
+    sealing = keyring.sealing(DATA)
+    clock.advance(11)
+    provider.fail = AccessDeniedError("no")
+    refresh.step()
+    assert keyring._lease.asked == clock() - 11
+    assert sealing.until < clock()
+
+
 def test_one_key_that_is_refused_does_not_end_the_others(
     keyring: Keyring, provider: ScriptedProvider, clock: ManualClock
 ) -> None:
