@@ -72,7 +72,6 @@ class Refresh:
     def forget_after_fork(self) -> None:
         """Begin anew."""
         self._seen = self._state.state
-        self._missing: set[bytes] = set()  # keys that were made lately and are not unwrapped yet
         self._not_before = {"state": ENDED, "count": ENDED}
         self._told = ""  # the outage that was logged
         self._draw_state()
@@ -117,12 +116,11 @@ class Refresh:
         if self._clock() >= self._keys_at():
             self._draw_keys()
             held = {held.key.key_id for held in self._keys.all_held()}
-            wanted = [record for record in state.records if record.key_id in held | self._missing]
+            wanted = [record for record in state.records if record.key_id in held | self._keys.wanted]
             soon = self._clock() + max(RETRY_SECONDS, TOGETHER * self._leases.unwrapped_soft)
             failures = self._keys.refresh(wanted, soon)
             if self._clock() >= self._keys.retry_at:
                 self._told = ""
-                self._missing.clear()
             else:
                 lives = f"{self._leases.unwrapped_hard:g} s after they were last unwrapped"
                 self._tell(f"its key service is unavailable, its keys are used until {lives}: {self._keys.outage}")
@@ -132,7 +130,7 @@ class Refresh:
     def _keys_at(self) -> float:
         asked = [held.asked for held in self._keys.all_held()]
         due = min(asked, default=float("inf")) + self._key_part * self._leases.unwrapped_soft
-        return max(ENDED if self._missing else due, self._keys.retry_at)
+        return max(ENDED if self._keys.wanted else due, self._keys.retry_at)
 
     def _look_for_new(self, state: KeyringState) -> None:
         """A key is waited for here if this process uses keys of its purpose and has not met it."""
@@ -143,7 +141,7 @@ class Refresh:
         used = {*held.values(), *self._sealed}
         for record in state.records:
             if record.live and record.key_id not in held and record.purpose in used and self._is_new(record, known):
-                self._missing.add(record.key_id)
+                self._keys.wanted.add(record.key_id)
 
     def _is_new(self, record: KeyRecord, known: Collection[bytes]) -> bool:
         seals = record.purpose in self._sealed and record == self._seen.active(record.purpose)

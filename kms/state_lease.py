@@ -132,7 +132,7 @@ class StateLease:
         if in_lease and (now < snapshot.refresh_at or self._attended() or not self._lock.acquire(blocking=False)):
             return snapshot
         if not in_lease:
-            if now < self.retry_at and self._attended():
+            if now < self.retry_at + LONGEST_WAIT_SECONDS and self._attended():
                 raise UnavailableError(self._outage)
             self._wait_for_lock()
         try:

@@ -95,6 +95,7 @@ class UnwrappedKeys:
         self._ends = 0  # so far, of everything at once
         self._outages = 0  # so far
         self.outage = ""  # what the last one said
+        self.wanted: set[bytes] = set()  # what refresh() is to unwrap: new keys, and those that an outage keeps back
         self.retry_at = ENDED  # when to ask again after it, while it lasts
         self._lock = threading.Lock()
 
@@ -116,6 +117,7 @@ class UnwrappedKeys:
     def end_all(self) -> None:
         """Hold nothing, nor believe what is being asked for to be younger than it may be."""
         self._ends += 1
+        self.wanted.clear()
         self.retry_at = ENDED
         self._refusals.forget()
         for key_id in list(self._held):
@@ -135,7 +137,7 @@ class UnwrappedKeys:
             if attended or not self._lock.acquire(blocking=False):
                 return held
         else:
-            self._wait_for_lock(record, attended=attended)
+            self._wait_for_lock(record, asked_elsewhere=attended and (held is not None or record.key_id in self.wanted))
         try:
             held = self._held.get(record.key_id)
             if held is not None and self._clock() < held.soft:
@@ -157,14 +159,19 @@ class UnwrappedKeys:
     def refresh(self, records: Sequence[KeyRecord], due: float) -> Failures:
         """As open_all, and what will be due at that moment, so that nobody has to wait for it then."""
         with self._lock:
-            return self._ask([record for record in records if record.live and self._is_due(record.key_id, due)])
+            outages = self._outages
+            failures = self._ask([record for record in records if record.live and self._is_due(record.key_id, due)])
+            if self._outages == outages:
+                self.wanted.clear()
+                self.retry_at = ENDED
+            return failures
 
-    def _wait_for_lock(self, record: KeyRecord, *, attended: bool) -> None:
+    def _wait_for_lock(self, record: KeyRecord, *, asked_elsewhere: bool) -> None:
         """Raises: KmsError if there is nothing to wait for, or for too long."""
         refusal = self._refusals.find(record)
         if refusal is not None:
             raise refusal
-        if attended and self._clock() < self.retry_at:
+        if asked_elsewhere and self._clock() < self.retry_at + LONGEST_WAIT_SECONDS:
             raise UnavailableError(self.outage)
         if not self._lock.acquire(timeout=self._patience):
             raise UnavailableError(
@@ -186,7 +193,9 @@ class UnwrappedKeys:
             except UnavailableError as error:
                 self._outages, self.outage = self._outages + 1, str(error)
                 self.retry_at = self._clock() + RETRY_SECONDS
-                failures |= self._live_on(asked_for)
+                gone = self._live_on(asked_for)
+                self.wanted |= gone.keys()
+                failures |= gone
         for key_id in failures:
             self._drop(key_id)
         return failures

@@ -110,7 +110,7 @@ def test_no_caller_asks_in_an_outage_of_the_service_until_the_keys_are_gone(
             attended.sealing(DATA)
         provider.fail = None
         simulated.advance(6)
-    use(attended)
+        use(attended)
 
 
 def test_no_caller_asks_in_an_outage_of_the_store_not_even_when_sealing_ended(

@@ -281,7 +281,7 @@ PROGRAM = """
     if sys.argv[2] == "hanging":
         provider.before = hang
         keyring._unwrapped._held.clear()
-        keyring._refresh._missing.update(r.key_id for r in keyring.records())
+        keyring._unwrapped.wanted.update(r.key_id for r in keyring.records())
         keyring._refresher.ring()
         time.sleep(0.2)
     print("done")

@@ -250,6 +250,20 @@ def test_where_a_thread_attends_callers_learn_of_an_outage_at_once(source: Sourc
     assert len(tries) == 1
     clock.advance(5)
     source.fail = None
+    with pytest.raises(LeaseExpiredError, match="down"):
+        lease.for_sealing()  # it is the thread that finds out whether the store is back
+    lease.reload()
+    assert lease.for_sealing()[0].name == "2"
+
+
+def test_a_thread_that_does_not_come_back_keeps_nobody_from_reading(source: Source, clock: ManualClock) -> None:
+    lease = StateLease(source, LeaseSettings(), clock, attended=lambda: True)
+    source.fail = UnavailableError("down")
+    clock.advance(180)
+    with pytest.raises(LeaseExpiredError):
+        lease.for_sealing()
+    source.fail = None
+    clock.advance(65)
     assert lease.for_sealing()[0].name == "2"
 
 

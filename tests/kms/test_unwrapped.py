@@ -325,7 +325,24 @@ def test_where_a_thread_attends_callers_without_a_key_learn_of_an_outage_at_once
     assert provider.batches == [1]
     clock.advance(5)
     provider.fail = None
-    keys.get(kept[0])
+    with pytest.raises(UnavailableError, match="down"):
+        keys.get(kept[0])  # it is the thread that finds out whether the service is back
+    assert keys.wanted == {kept[0].key_id}
+    assert keys.refresh(kept[:1], clock()) == {}
+    assert keys.get(kept[0]).key.key_id == kept[0].key_id
+    assert keys.wanted == set()
+
+
+def test_a_thread_that_does_not_come_back_keeps_nobody_from_asking(
+    kept: list[KeyRecord], provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    keys = attended(kept, provider, clock)
+    provider.fail = DOWN
+    with pytest.raises(UnavailableError):
+        keys.get(kept[0])
+    provider.fail = None
+    clock.advance(65)
+    assert keys.get(kept[0]).key.key_id == kept[0].key_id
 
 
 def test_a_refresh_lengthens_the_leases_that_callers_have(
