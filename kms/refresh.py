@@ -73,7 +73,7 @@ class Refresh:
         """Begin anew."""
         self._seen = self._state.state
         self._not_before = {"state": ENDED, "count": ENDED}
-        self._told = ""  # the outage that was logged
+        self._told = {"store": "", "service": ""}  # the outages that were logged
         self._draw_state()
         self._draw_keys()
 
@@ -97,12 +97,14 @@ class Refresh:
             try:
                 self._reload()
             except UnavailableError as error:
-                self._tell(f"its key store is unavailable, it seals on for {self._leases.sealing:g} s at most: {error}")
+                self._tell("store", f"it seals on for {self._leases.sealing:g} s at most: {error}")
             except KmsError as error:
                 self._not_before["state"] = self._clock() + RETRY_SECONDS
                 self._state.end()
                 self._end_sealing()
                 _log.warning("keyring %r cannot be read, so it seals and opens no more: %s", self._name, error)
+            else:
+                self._told["store"] = ""
         return self._state_at()
 
     def _state_at(self) -> float:
@@ -120,11 +122,11 @@ class Refresh:
             soon = self._clock() + max(RETRY_SECONDS, TOGETHER * self._leases.unwrapped_soft)
             failures = self._keys.refresh(wanted, soon)
             if self._clock() >= self._keys.retry_at:
-                self._told = ""
+                self._told["service"] = ""
             else:
                 lives = f"{self._leases.unwrapped_hard:g} s after they were last unwrapped"
-                self._tell(f"its key service is unavailable, its keys are used until {lives}: {self._keys.outage}")
-            self._end(failures)
+                self._tell("service", f"its keys are used until {lives}: {self._keys.outage}")
+            self._end({k: v for k, v in failures.items() if k in held or not isinstance(v, UnavailableError)})
         return self._keys_at()
 
     def _keys_at(self) -> float:
@@ -161,10 +163,10 @@ class Refresh:
                 self._counter.top_up(self.successor)
                 self._not_before["count"] = ENDED
 
-    def _tell(self, outage: str) -> None:
-        if outage != self._told:
-            _log.warning("keyring %r: %s", self._name, outage)
-        self._told = outage
+    def _tell(self, what: str, outage: str) -> None:
+        if outage != self._told[what]:
+            _log.warning("keyring %r: its key %s is unavailable, %s", self._name, what, outage)
+        self._told[what] = outage
 
     def _draw_state(self) -> None:
         least, spread = STATE_PARTS

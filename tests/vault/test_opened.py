@@ -1,5 +1,6 @@
 """A keyring with the fields that it serves."""
 
+import asyncio
 import pickle
 import threading
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from kms import CannotUnwrapError, Keyring, KeyringError, KeyStore, open_provider
+from kms import CannotUnwrapError, Keyring, KeyringError, KeyStore, Purpose, open_provider
 from kms.providers.local import create_key_file
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionChangedError
@@ -95,3 +96,24 @@ def test_a_vault_goes_on_while_its_keys_are_moved(places: tuple[str, str], tmp_p
     assert after.field(DEFINITION).open(sealed) == "x"
     for vault in (told, untold, after):
         _close(vault)
+
+
+@pytest.mark.parametrize("way", ["warm", "warm_async"])
+def test_warming_opens_the_keys_and_counts_ahead_for_the_fields_given_so_far(places: tuple[str, str], way: str) -> None:
+    vault = open_vault(*places)
+    vault.field(DEFINITION)
+    opened = vault.warm() if way == "warm" else asyncio.run(vault.warm_async())
+    assert len(opened) == 3
+    key_id = vault.keyring.sealing(Purpose.DATA).key.key_id
+    assert vault.keyring.seal_counts() == {(key_id, "person.ssn"): 4096}
+    vault.close()
+
+
+def test_a_closed_vault_seals_and_opens_nothing(places: tuple[str, str]) -> None:
+    vault = open_vault(*places)
+    field = vault.field(DEFINITION)
+    sealed = field.seal("x")
+    vault.close()
+    for use in (lambda: field.seal("x"), lambda: field.open(sealed), lambda: field.terms("x"), vault.warm):
+        with pytest.raises(KeyringError, match="closed"):
+            use()
