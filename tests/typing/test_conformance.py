@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kms.providers.hcvault import TransitProvider
     from kms.providers.local import LocalProvider
     from kms.providers.pkcs11 import Pkcs11Provider
+    from kms.refresher import Bell, RefreshBell
     from kms.routed_provider import RoutedProvider
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
     from vault.mapping.attached import OpensFields
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
 
     def destroys(provider: AwsKmsProvider | LocalProvider | Pkcs11Provider | TransitProvider) -> DestroysKek:
         return provider
+
+    def bells(bell: RefreshBell) -> Bell:
+        return bell
 
     def macs(mac: LedgerMac) -> Mac:
         return mac
