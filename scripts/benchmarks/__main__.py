@@ -8,24 +8,22 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from scripts.benchmarks import field_object, noise
+from scripts.benchmarks import field_object, mapping, noise
 from scripts.benchmarks.comparison import Measured
 
-BENCHMARKS = {"field": field_object.comparisons, "noise": noise.comparisons}
+BENCHMARKS = {"field": field_object.comparisons, "mapping": mapping.comparisons, "noise": noise.comparisons}
 
 
 def show(rows: list[Measured]) -> None:
-    table = Table("comparison", "variant", "median us", "low", "high", "ratio to the first")
+    own = any(row.own_us is not None for row in rows)
+    headings = ["comparison", "variant", "median us", "low", "high", "ratio to the first"]
+    table = Table(*headings, *(["own us", "own ratio"] if own else []))
     for row in rows:
-        table.add_row(
-            row.comparison,
-            row.variant,
-            f"{row.median_us:.3f}",
-            f"{row.low_us:.3f}",
-            f"{row.high_us:.3f}",
-            f"{row.ratio:.2f}",
-        )
-    Console(width=120).print(table)
+        figures = [f"{row.median_us:.3f}", f"{row.low_us:.3f}", f"{row.high_us:.3f}", f"{row.ratio:.2f}"]
+        if own:
+            figures += ["" if figure is None else f"{figure:.2f}" for figure in (row.own_us, row.own_ratio)]
+        table.add_row(row.comparison, row.variant, *figures)
+    Console(width=140).print(table)
 
 
 def main() -> int:
@@ -37,11 +35,12 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     for name in asked.names or BENCHMARKS:
-        rows = [row for comparison in BENCHMARKS[name]() for row in comparison.run()]
-        if asked.json:
-            print("\n".join(json.dumps(dataclasses.asdict(row)) for row in rows))
-        else:
-            show(rows)
+        for comparison in BENCHMARKS[name]():
+            rows = comparison.run()
+            if asked.json:
+                print("\n".join(json.dumps(dataclasses.asdict(row)) for row in rows), flush=True)
+            else:
+                show(rows)
     return 0
 
 

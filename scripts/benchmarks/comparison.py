@@ -10,10 +10,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+__all__ = ["Comparison", "Measured"]
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One variant's time for one operation, in microseconds, and its ratio to the floor (the first variant)."""
+    """One variant's time for one operation, in microseconds, and its ratio to the first variant.
+
+    own_us, own_ratio: what is left of both when the time of the comparison's base is taken away from each.
+    """
 
     comparison: str
     variant: str
@@ -21,40 +26,54 @@ class Measured:
     low_us: float
     high_us: float
     ratio: float
+    own_us: float | None = None
+    own_ratio: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Variants by name, the floor first; each call does `operations` operations."""
+    """Variants by name, the first being what the others are measured by; each call does `operations` operations.
+
+    prepare: called, untimed, before each call. base: the variant that does the same without what is compared.
+    collecting: leave the garbage collector on, as in an application; for rounds long enough to hold many collections.
+    """
 
     name: str
     variants: Mapping[str, Callable[[], object]]
     operations: int
     rounds: int = 15
+    prepare: Callable[[], object] = lambda: None
+    base: str | None = None
+    collecting: bool = False
 
     def run(self) -> list[Measured]:
         times: dict[str, list[float]] = {name: [] for name in self.variants}
         for call in self.variants.values():
+            self.prepare()
             call()
         gc.collect()
-        gc.disable()  # a collection would land in whichever variant happens to be running
+        if not self.collecting:
+            gc.disable()  # a collection would land in whichever variant happens to be running
         try:
             for _ in range(self.rounds):
                 for name, call in self.variants.items():
+                    self.prepare()
+                    if self.collecting:
+                        gc.collect()
                     begin = time.perf_counter()
                     call()
                     times[name].append((time.perf_counter() - begin) / self.operations * 1e6)
         finally:
             gc.enable()
-        floor = times[next(iter(self.variants))]
-        return [
-            Measured(
-                self.name,
-                name,
-                statistics.median(rounds),
-                min(rounds),
-                max(rounds),
-                statistics.median(own / base for own, base in zip(rounds, floor, strict=True)),
-            )
-            for name, rounds in times.items()
-        ]
+        return [self._measured(name, times) for name in times]
+
+    def _measured(self, name: str, times: Mapping[str, list[float]]) -> Measured:
+        rounds, first = times[name], next(iter(times.values()))
+        ratio = statistics.median(own / other for own, other in zip(rounds, first, strict=True))
+        own_us = own_ratio = None
+        if self.base is not None and name != self.base:
+            beyond = [own - base for own, base in zip(rounds, times[self.base], strict=True)]
+            first_beyond = [own - base for own, base in zip(first, times[self.base], strict=True)]
+            own_us = statistics.median(beyond)
+            own_ratio = own_us / statistics.median(first_beyond) if next(iter(times)) != self.base else None
+        return Measured(self.name, name, statistics.median(rounds), min(rounds), max(rounds), ratio, own_us, own_ratio)

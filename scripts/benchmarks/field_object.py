@@ -10,9 +10,8 @@ from typing import Any
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy_utils.types.encrypted.encrypted_type import AesGcmEngine
 
-from kms import Keyring, KeyStore, open_key_database, open_provider
-from kms.providers.local import create_key_file
 from scripts.benchmarks.comparison import Comparison
+from scripts.benchmarks.fresh_vault import fresh_vault
 from vault.definition import FieldDefinition
 from vault.field import Field
 from vault.row_context import BoundColumn
@@ -24,20 +23,13 @@ ROW = {"id": 7}
 
 def comparisons() -> Iterator[Comparison]:
     with tempfile.TemporaryDirectory() as folder:
-        keyring = make_keyring(Path(folder))
+        keyring = fresh_vault(Path(folder)).keyring
         field = Field(FieldDefinition(table="patient", column="note", codec="str/1"), keyring)
         bound_by = (BoundColumn("id", "int64/1"),)
         bound = Field(FieldDefinition(table="patient", column="bound", codec="str/1", bound=bound_by), keyring)
         octets = Field(FieldDefinition(table="patient", column="scan", codec="bytes/1"), keyring)
         yield sealing(field, octets, bound)
         yield opening(field, octets, bound)
-
-
-def make_keyring(folder: Path) -> Keyring:
-    create_key_file(folder / "kek")
-    store = KeyStore(open_key_database(f"sqlite:///{folder / 'keys.db'}"))
-    store.create_schema()
-    return Keyring.create(store, open_provider(f"local:{folder / 'kek'}"), "bench")
 
 
 def peer_engine() -> AesGcmEngine:
