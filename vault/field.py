@@ -1,7 +1,7 @@
 """Field: seals, opens and indexes the values of one column. The one object that the rest of the vault uses."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, NoReturn, SupportsIndex
+from typing import Any, Final, Literal, NoReturn, SupportsIndex, TypeVar
 
 from kms.key_record import Purpose
 from kms.keyring import Keyring
@@ -18,6 +18,7 @@ from vault.sealing import Sealing
 
 __all__ = ["Field"]
 
+T = TypeVar("T")
 Row = Mapping[str, object]
 _NO_GENERATIONS: Final[Mapping[int, FieldDefinition]] = {}
 
@@ -170,18 +171,11 @@ class Field:
 
     def terms_many(self, values: Sequence[object]) -> list[dict[str, bytes | None]]:
         """As terms, for each value in order. Raises: as terms; the error of one value has its number as .row."""
-        values = list(values)
-        try:
-            return self._indexing.terms_many(values)
-        except FieldError:
-            pass
-        for number, value in enumerate(values):
-            try:
-                self._indexing.terms(value)
-            except FieldError as error:
-                error.at(self._table, self._column, row=number)
-                raise
-        return self._indexing.terms_many(values)
+        return self._indexed(self._indexing.terms_many, values)
+
+    def terms_by_column(self, values: Sequence[object]) -> dict[str, list[bytes | None]]:
+        """As terms_many, by term column name the terms of all values in order."""
+        return self._indexed(self._indexing.terms_by_column, values)
 
     @property
     def bound_names(self) -> tuple[str, ...]:
@@ -220,6 +214,20 @@ class Field:
                 f"needs one row for each of {n} values, got {len(rows)} rows", self._table, self._column
             )
         return rows
+
+    def _indexed(self, make: Callable[[list[object]], T], values: Sequence[object]) -> T:
+        values = list(values)
+        try:
+            return make(values)
+        except FieldError:
+            pass
+        for number, value in enumerate(values):
+            try:
+                self._indexing.terms(value)
+            except FieldError as error:
+                error.at(self._table, self._column, row=number)
+                raise
+        return make(values)
 
     def _encoded(self, values: list[object], rows: list[Row] | None) -> tuple[list[bytes], list[bytes] | None]:
         """Encodings, and row contexts of a row-bound field, of what is not NULL."""
