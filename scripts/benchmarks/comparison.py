@@ -1,7 +1,7 @@
 """Comparison: several ways of doing one thing, timed in turn in one run, each told as a ratio to the first.
 
 The machines that run this are shared: only ratios within one run travel, so the variants take turns, many short
-rounds each, and the median round is what is printed.
+rounds each, and the median round and the fastest are what is printed.
 """
 
 import gc
@@ -17,7 +17,8 @@ __all__ = ["Comparison", "Measured"]
 class Measured:
     """One variant's time for one operation, in microseconds, and its ratio to the first variant.
 
-    own_us, own_ratio: what is left of both when the time of the comparison's base is taken away from each.
+    ratio: the median of the rounds' ratios. low_ratio: that of the fastest rounds, for a machine that is not quiet.
+    own_us, own_ratio: the low and its ratio when the low of the comparison's base is taken away from each.
     """
 
     comparison: str
@@ -26,6 +27,7 @@ class Measured:
     low_us: float
     high_us: float
     ratio: float
+    low_ratio: float
     own_us: float | None = None
     own_ratio: float | None = None
 
@@ -34,7 +36,8 @@ class Measured:
 class Comparison:
     """Variants by name, the first being what the others are measured by; each call does `operations` operations.
 
-    prepare: called, untimed, before each call. base: the variant that does the same without what is compared.
+    prepare: called, untimed, before each call.
+    base: the variant, not the first, that does the same without what is compared.
     collecting: leave the garbage collector on, as in an application; for rounds long enough to hold many collections.
     """
 
@@ -72,8 +75,16 @@ class Comparison:
         ratio = statistics.median(own / other for own, other in zip(rounds, first, strict=True))
         own_us = own_ratio = None
         if self.base is not None and name != self.base:
-            beyond = [own - base for own, base in zip(rounds, times[self.base], strict=True)]
-            first_beyond = [own - base for own, base in zip(first, times[self.base], strict=True)]
-            own_us = statistics.median(beyond)
-            own_ratio = own_us / statistics.median(first_beyond) if next(iter(times)) != self.base else None
-        return Measured(self.name, name, statistics.median(rounds), min(rounds), max(rounds), ratio, own_us, own_ratio)
+            own_us = min(rounds) - min(times[self.base])
+            own_ratio = own_us / (min(first) - min(times[self.base]))
+        return Measured(
+            self.name,
+            name,
+            statistics.median(rounds),
+            min(rounds),
+            max(rounds),
+            ratio,
+            min(rounds) / min(first),
+            own_us,
+            own_ratio,
+        )
