@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NoReturn, SupportsIndex, TypeVar
 
+from kms.framing import lp
 from kms.key_record import Purpose
 from kms.keyring import Keyring
 from kms.lease import Clock
@@ -121,8 +122,9 @@ class Field:
         """
         try:  # the way of nearly every value, without another call
             opener = self._openers[sealed[HEAD]]
-            if opener.context is None and self._clock() < opener.leased.until:
-                return opener.decode(opener.decrypt(sealed[IV], sealed[BODY], opener.unbound))
+            if self._clock() < opener.leased.until:
+                bound = opener.unbound if opener.context is None else opener.bound + lp(opener.context(row))
+                return opener.decode(opener.decrypt(sealed[IV], sealed[BODY], bound))
         except NOT_AT_ONCE:
             pass
         if sealed is None:
