@@ -73,12 +73,12 @@ def comparisons(vault: OpenedVault) -> Iterator[Comparison]:
         core = {name: partial(core_insert, engine, kind, rows[name]) for name, kind in KINDS.items()}
         mapped = {name: partial(orm_insert, engine, kind, rows[name]) for name, kind in KINDS.items()}
         reads = {name: partial(orm_read, engine, kind) for name, kind in KINDS.items()}
-        yield Comparison("insert(table), 100k rows", core, ROWS, rounds=7, prepare=truncate, collecting=True)
-        yield Comparison("insert(Model), 100k rows", mapped, ROWS, rounds=7, prepare=truncate, collecting=True)
+        yield Comparison("insert(table), 100k rows", core, ROWS, rounds=5, prepare=truncate, collecting=True)
+        yield Comparison("insert(Model), 100k rows", mapped, ROWS, rounds=5, prepare=truncate, collecting=True)
         empty(engine)
         for call in core.values():
             call()
-        yield Comparison("select(Model), 100k objects", reads, ROWS, rounds=7, collecting=True)
+        yield Comparison("select(Model), 100k objects", reads, ROWS, rounds=5, collecting=True)
         engine.dispose()
 
 

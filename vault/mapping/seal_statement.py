@@ -111,7 +111,7 @@ class _Writing:
         in_statement: Row = {}
         for name in names:
             sealed = self.plan.sealed[name]
-            bound = [self._row(sealed, pins, row) for row in filled] if sealed.bound else None
+            bound = self._bound_rows(sealed, pins, filled) if sealed.bound else None
             if name not in self.values:
                 self._seal_parameters(sealed, filled, bound)
                 continue
@@ -180,9 +180,9 @@ class _Writing:
         """By column key the sealed bytes, and the terms, of all values in order."""
         field = field_for(self.connection.dialect, sealed)
         _refuse_too_long(sealed, values)
-        if rows is not None:
-            for value, row in zip(values, rows, strict=True):
-                if value is not None:
+        for name in [] if rows is None else [column.name for column in sealed.bound]:
+            for value, row in zip(values, rows or (), strict=True):
+                if row.get(name) is None and value is not None:
                     refuse_missing(sealed, row, updating=not self.inserting)
         terms: Mapping[str, list[bytes | None]]
         if len(values) == 1:
@@ -199,6 +199,14 @@ class _Writing:
                 if columns[unwritten].count(None) == len(values):
                     del columns[unwritten]
         return columns
+
+    def _bound_rows(self, sealed: SealedColumn, pins: Mapping[int, Any], rows: list[Row]) -> list[Row]:
+        """Each row's values of the bound columns by name, perhaps among others."""
+        if self.inserting and all(
+            column.key == column.name and column.key not in self.values for column in sealed.bound
+        ):
+            return rows
+        return [self._row(sealed, pins, row) for row in rows]
 
     def _row(self, sealed: SealedColumn, pins: Mapping[int, Any], row: Row) -> Row:
         if self.inserting:
