@@ -3,18 +3,19 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import LargeBinary, String
+from sqlalchemy import LargeBinary
 from sqlalchemy.dialects.mysql import LONGBLOB, VARBINARY
 from sqlalchemy.engine import Dialect
-from sqlalchemy.types import TypeDecorator, TypeEngine, to_instance
+from sqlalchemy.types import TypeEngine, to_instance
 
 from vault.envelope import OVERHEAD_BYTES, looks_sealed
 from vault.errors import SealedColumnError
 from vault.mapping.attached import attached_to, field_for
 from vault.mapping.beside import beside
 from vault.mapping.comparator import SealedComparator
+from vault.mapping.hooks import install_hooks
 from vault.mapping.packed_row import PackedRow, unpacker
-from vault.mapping.sealed_column import SealedColumn, codec_id_of
+from vault.mapping.sealed_column import Declaration, SealedColumn, codec_id_of
 from vault.mapping.term_type import NOT_WRITTEN
 from vault.term import BlindIndex
 
@@ -25,7 +26,7 @@ MOST_UTF8_BYTES_A_CHARACTER = 4
 MYSQL_LONGEST_VARBINARY = 16_000
 
 
-class Sealed(TypeDecorator[T]):
+class Sealed(Declaration[T]):
     """Sealed(Text, index=BlindIndex(casefold), bind=("person",)): one declaration of one field.
 
     stored: the type of the plain value: Text, String(n), Integer, BigInteger, Float, LargeBinary or Uuid.
@@ -51,8 +52,6 @@ class Sealed(TypeDecorator[T]):
         column: str | None = None,
         generation: int = 0,
     ) -> None:
-        from vault.mapping.hooks import install_hooks
-
         super().__init__()
         self.stored: TypeEngine[T] = to_instance(stored)
         codec_id_of(self.stored)
@@ -77,11 +76,6 @@ class Sealed(TypeDecorator[T]):
     @property
     def python_type(self) -> type[Any]:
         return self.stored.python_type
-
-    @property
-    def longest(self) -> int | None:
-        """How many characters String(n) holds, or None."""
-        return self.stored.length if isinstance(self.stored, String) else None
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         if dialect.name in {"mysql", "mariadb"}:
