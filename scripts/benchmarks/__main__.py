@@ -16,13 +16,16 @@ BENCHMARKS = {"field": field_object.comparisons, "mapping": mapping.comparisons,
 
 def show(rows: list[Measured]) -> None:
     own = any(row.own_us is not None for row in rows)
+    worked = any(row.processor_us is not None for row in rows)
     headings = ["comparison", "variant", "median us", "low", "high", "ratio to the first", "of lows"]
-    table = Table(*headings, *(["own us", "own ratio"] if own else []))
+    table = Table(*headings, *(["own us", "own ratio"] if own else []), *(["processor us", "ratio"] if worked else []))
     for row in rows:
         figures = [f"{row.median_us:.3f}", f"{row.low_us:.3f}", f"{row.high_us:.3f}", f"{row.ratio:.2f}"]
         figures.append(f"{row.low_ratio:.2f}")
         if own:
             figures += ["" if figure is None else f"{figure:.2f}" for figure in (row.own_us, row.own_ratio)]
+        if worked:
+            figures += ["" if figure is None else f"{figure:.2f}" for figure in (row.processor_us, row.processor_ratio)]
         table.add_row(row.comparison, row.variant, *figures)
     Console(width=140).print(table)
 

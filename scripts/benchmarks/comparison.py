@@ -5,6 +5,7 @@ rounds each, and the median round and the fastest are what is printed.
 """
 
 import gc
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ class Measured:
     """One variant's time for one operation, in microseconds, and its ratio to the first variant.
 
     ratio: the median of the rounds' ratios. low_ratio: that of the fastest rounds, for a machine that is not quiet.
+    processor_us, processor_ratio: the lowest processor time, and its ratio; others on the machine hardly change those.
     own_us, own_ratio: the low and its ratio when the low of the comparison's base is taken away from each.
     """
 
@@ -30,6 +32,8 @@ class Measured:
     low_ratio: float
     own_us: float | None = None
     own_ratio: float | None = None
+    processor_us: float | None = None
+    processor_ratio: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class Comparison:
 
     prepare: called, untimed, before each call.
     base: the variant, not the first, that does the same without what is compared.
+    clock: gives seconds, in which a round is timed. processor: gives the seconds that processors have worked for it.
     collecting: leave the garbage collector on, as in an application; for rounds long enough to hold many collections.
     """
 
@@ -48,9 +53,13 @@ class Comparison:
     prepare: Callable[[], object] = lambda: None
     base: str | None = None
     collecting: bool = False
+    clock: Callable[[], float] = time.perf_counter
+    processor: Callable[[], float] | None = None
 
     def run(self) -> list[Measured]:
         times: dict[str, list[float]] = {name: [] for name in self.variants}
+        worked: dict[str, float] = dict.fromkeys(self.variants, math.inf)
+        processor = self.processor or (lambda: 0.0)
         for call in self.variants.values():
             self.prepare()
             call()
@@ -63,14 +72,15 @@ class Comparison:
                     self.prepare()
                     if self.collecting:
                         gc.collect()
-                    begin = time.perf_counter()
+                    began_work, begin = processor(), self.clock()
                     call()
-                    times[name].append((time.perf_counter() - begin) / self.operations * 1e6)
+                    times[name].append((self.clock() - begin) / self.operations * 1e6)
+                    worked[name] = min(worked[name], (processor() - began_work) / self.operations * 1e6)
         finally:
             gc.enable()
-        return [self._measured(name, times) for name in times]
+        return [self._measured(name, times, worked) for name in times]
 
-    def _measured(self, name: str, times: Mapping[str, list[float]]) -> Measured:
+    def _measured(self, name: str, times: Mapping[str, list[float]], worked: Mapping[str, float]) -> Measured:
         rounds, first = times[name], next(iter(times.values()))
         ratio = statistics.median(own / other for own, other in zip(rounds, first, strict=True))
         own_us = own_ratio = None
@@ -87,4 +97,5 @@ class Comparison:
             min(rounds) / min(first),
             own_us,
             own_ratio,
+            *((worked[name], worked[name] / next(iter(worked.values()))) if self.processor else ()),
         )

@@ -5,8 +5,10 @@ Between them stand ready-made bytes of the same lengths without any hook: what n
 
 import os
 import secrets
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, LargeBinary, String, Text, create_engine, insert, select, text
@@ -64,22 +66,36 @@ KINDS: dict[str, type[Any]] = {PLAIN: Plain, SEALED: Patient, READY: Ready}
 
 def comparisons(vault: OpenedVault) -> Iterator[Comparison]:
     with postgres_server() as url:
-        engine = create_engine(url)
+        engine = create_engine(url, pool_size=1, max_overflow=0)
         attach(engine, vault)
         Base.metadata.create_all(engine)
         plain = [{"name": secrets.token_hex(10), "email": secrets.token_hex(10)} for _ in range(ROWS)]
         rows = {PLAIN: plain, SEALED: plain, READY: ready_rows()}
+        measure = partial(Comparison, operations=ROWS, rounds=3, collecting=True, processor=processor_seconds(engine))
         truncate = partial(empty, engine)
         core = {name: partial(core_insert, engine, kind, rows[name]) for name, kind in KINDS.items()}
         mapped = {name: partial(orm_insert, engine, kind, rows[name]) for name, kind in KINDS.items()}
         reads = {name: partial(orm_read, engine, kind) for name, kind in KINDS.items()}
-        yield Comparison("insert(table), 100k rows", core, ROWS, rounds=5, prepare=truncate, collecting=True)
-        yield Comparison("insert(Model), 100k rows", mapped, ROWS, rounds=5, prepare=truncate, collecting=True)
+        yield measure("insert(table), 100k rows", core, prepare=truncate)
+        yield measure("insert(Model), 100k rows", mapped, prepare=truncate)
         empty(engine)
         for call in core.values():
             call()
-        yield Comparison("select(Model), 100k objects", reads, ROWS, rounds=5, collecting=True)
+        yield measure("select(Model), 100k objects", reads)
         engine.dispose()
+
+
+def processor_seconds(engine: Engine) -> Callable[[], float]:
+    """What this process and its one server process have worked."""
+    with engine.connect() as connection:
+        server = connection.scalar(text("SELECT pg_backend_pid()"))
+    stat, ticks = Path(f"/proc/{server}/stat"), os.sysconf("SC_CLK_TCK")
+
+    def seconds() -> float:
+        user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+        return time.process_time() + (int(user) + int(system)) / ticks
+
+    return seconds
 
 
 def ready_rows() -> Rows:
