@@ -1,7 +1,7 @@
 """Comparison: several ways of doing one thing, timed in turn in one run, each told as a ratio to the first.
 
 The machines that run this are shared: only ratios within one run travel, so the variants take turns, many short
-rounds each, and the median round and the fastest are what is printed.
+rounds each, in processor time where one process does all the work, and the median round and the fastest are printed.
 """
 
 import gc
@@ -42,7 +42,8 @@ class Comparison:
 
     prepare: called, untimed, before each call.
     base: the variant, not the first, that does the same without what is compared.
-    clock: gives seconds, in which a round is timed. processor: gives the seconds that processors have worked for it.
+    clock: gives the seconds that a round is timed in, by default what this process has worked.
+    processor: gives the seconds that all processes have worked for it, told beside the clock's.
     collecting: leave the garbage collector on, as in an application; for rounds long enough to hold many collections.
     """
 
@@ -53,7 +54,7 @@ class Comparison:
     prepare: Callable[[], object] = lambda: None
     base: str | None = None
     collecting: bool = False
-    clock: Callable[[], float] = time.perf_counter
+    clock: Callable[[], float] = time.process_time
     processor: Callable[[], float] | None = None
 
     def run(self) -> list[Measured]:

@@ -5,10 +5,10 @@ Between them stand ready-made bytes of the same lengths without any hook: what n
 
 import os
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from time import perf_counter, process_time
 from typing import Any
 
 from sqlalchemy import Engine, LargeBinary, String, Text, create_engine, insert, select, text
@@ -71,7 +71,8 @@ def comparisons(vault: OpenedVault) -> Iterator[Comparison]:
         Base.metadata.create_all(engine)
         plain = [{"name": secrets.token_hex(10), "email": secrets.token_hex(10)} for _ in range(ROWS)]
         rows = {PLAIN: plain, SEALED: plain, READY: ready_rows()}
-        measure = partial(Comparison, operations=ROWS, rounds=3, collecting=True, processor=processor_seconds(engine))
+        seconds = processor_seconds(engine)
+        measure = partial(Comparison, operations=ROWS, rounds=3, collecting=True, clock=perf_counter, processor=seconds)
         truncate = partial(empty, engine)
         core = {name: partial(core_insert, engine, kind, rows[name]) for name, kind in KINDS.items()}
         mapped = {name: partial(orm_insert, engine, kind, rows[name]) for name, kind in KINDS.items()}
@@ -93,7 +94,7 @@ def processor_seconds(engine: Engine) -> Callable[[], float]:
 
     def seconds() -> float:
         user, system = stat.read_text().rpartition(")")[2].split()[11:13]
-        return time.process_time() + (int(user) + int(system)) / ticks
+        return process_time() + (int(user) + int(system)) / ticks
 
     return seconds
 

@@ -3,12 +3,13 @@
 Hooks sit on SQLAlchemy's classes for the whole process, so a process without them takes turns with this one.
 """
 
-import multiprocessing
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
-from multiprocessing.connection import Connection as Pipe
 from typing import Any
 
 from sqlalchemy import (
@@ -17,17 +18,15 @@ from sqlalchemy import (
     Engine,
     Integer,
     MetaData,
-    String,
     Table,
     Text,
     bindparam,
-    create_engine,
     insert,
     select,
 )
-from sqlalchemy.pool import StaticPool
 
 from scripts.benchmarks.comparison import Comparison
+from scripts.benchmarks.unrelated_statement import STATEMENTS, memory_engine, unrelated
 from vault.attach import attach
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
@@ -35,63 +34,39 @@ from vault.term import BlindIndex
 
 __all__ = ["comparisons"]
 
-STATEMENTS = 1000
-BOUND_ROWS = 20_000
+BOUND_ROWS = 4000
 
 
 def comparisons(vault: OpenedVault) -> Iterator[Comparison]:
     engine = memory_engine()
     attach(engine, vault)
-    with process_without_hooks() as run_there:
-        variants = {"no hooks, another process": run_there, "hooks": unrelated(engine)}
-        yield Comparison("an unrelated SELECT by key", variants, STATEMENTS)
+    with closing(WithoutHooks()) as other:
+        variants = {"no hooks, another process": other.run, "hooks": unrelated(engine)}
+        yield Comparison("an unrelated SELECT by key", variants, STATEMENTS, rounds=41, clock=other.clock)
     yield asking(engine)
     yield bound_reading(engine)
     engine.dispose()
 
 
-def memory_engine() -> Engine:
-    return create_engine("sqlite://", poolclass=StaticPool)
+class WithoutHooks:
+    """A process that does not know the vault, as seen from here."""
 
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "scripts.benchmarks.unrelated_statement"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._worked = 0.0
 
-def unrelated(engine: Engine) -> Callable[[], None]:
-    """Runs a SELECT, built anew each time, on a table with no sealed column."""
-    table = Table("town", MetaData(), Column("id", Integer, primary_key=True), Column("name", String))
-    table.create(engine)
-    with engine.begin() as connection:
-        connection.execute(insert(table), [{"id": number, "name": str(number)} for number in range(100)])
+    def run(self) -> None:
+        print(file=self._process.stdin, flush=True)
+        if self._process.stdout is not None:
+            self._worked = float(self._process.stdout.readline())
 
-    def call() -> None:
-        with engine.connect() as connection:
-            for number in range(STATEMENTS):
-                connection.execute(select(table.c.name).where(table.c.id == number % 100)).all()
+    def clock(self) -> float:
+        """Seconds that both processes have worked."""
+        return time.process_time() + self._worked
 
-    return call
-
-
-def serve_unrelated(pipe: Pipe) -> None:
-    """The other process: it never declares a sealed column, so no hook is installed."""
-    call = unrelated(memory_engine())
-    while pipe.recv():
-        call()
-        pipe.send(True)
-
-
-@contextmanager
-def process_without_hooks() -> Iterator[Callable[[], None]]:
-    here, there = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=serve_unrelated, args=(there,))
-    process.start()
-
-    def run_there() -> None:
-        here.send(True)
-        here.recv()
-
-    try:
-        yield run_there
-    finally:
-        here.send(False)
-        process.join()
+    def close(self) -> None:
+        self._process.communicate()
 
 
 def asking(engine: Engine) -> Comparison:
@@ -122,7 +97,7 @@ def asking(engine: Engine) -> Comparison:
         "plain ==, held": partial(held, plain),
         "sealed ==, held": partial(held, sealed),
     }
-    return Comparison("ask for one value", variants, STATEMENTS)
+    return Comparison("ask for one value", variants, STATEMENTS, rounds=41)
 
 
 def bound_reading(engine: Engine) -> Comparison:
@@ -148,4 +123,4 @@ def bound_reading(engine: Engine) -> Comparison:
             connection.execute(select(table.c.id, table.c.note)).all()
 
     reads = {name: partial(read, table) for name, table in tables.items()}
-    return Comparison("read rows of one sealed column, SQLite", reads, BOUND_ROWS)
+    return Comparison("read rows of one sealed column, SQLite", reads, BOUND_ROWS, rounds=41)

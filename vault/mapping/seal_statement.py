@@ -165,12 +165,15 @@ class _Writing:
     def _seal_parameters(self, sealed: SealedColumn, rows: list[Row], bound: list[Row] | None) -> None:
         """In each parameter row that has the column: sealed bytes for its value, and the terms."""
         name = sealed.column.key
-        if not all(name in row for row in rows):
+        try:
+            values = [row[name] for row in rows]
+        except KeyError:
             having = [place for place, row in enumerate(rows) if name in row]
             rows = [rows[place] for place in having]
             bound = None if bound is None else [bound[place] for place in having]
+            values = [row[name] for row in rows]
         # By the column: an object for each row and field costs more than the cipher, and wakes the collector.
-        for key, made in self._sealed_columns(sealed, [row[name] for row in rows], bound).items():
+        for key, made in self._sealed_columns(sealed, values, bound).items():
             for row, value in zip(rows, made, strict=True):
                 row[key] = value
 
