@@ -9,6 +9,8 @@ from kms.errors import (
     KeyDisabledError,
     KeyFileError,
     KeyNotFoundError,
+    KeyRetiredError,
+    KeyringClosedError,
     KeyringError,
     KeyVersionRetiredError,
     KmsError,
@@ -30,9 +32,10 @@ from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from kms.lease import Clock, LeaseSettings, boottime_clock
-from kms.open_provider import open_provider
-from kms.provider import KeyProvider, NamesNewest, Rewraps, Wrapped, wrap_context
+from kms.open_provider import FormerKek, open_provider, open_routed
+from kms.provider import KeyProvider, KnowsKeks, NamesNewest, Opens, Rewraps, Wrapped, wrap_context
 from kms.provider_settings import ProviderSettings
+from kms.routed_provider import RoutedProvider
 from kms.secret import SecretKey, SecretText
 
 __all__ = [
@@ -40,19 +43,23 @@ __all__ = [
     "CannotUnwrapError",
     "Clock",
     "DataKey",
+    "FormerKek",
     "KeyDestroyedError",
     "KeyDisabledError",
     "KeyFileError",
     "KeyNotFoundError",
     "KeyProvider",
     "KeyRecord",
+    "KeyRetiredError",
     "KeyState",
     "KeyStore",
     "KeyVersionRetiredError",
     "Keyring",
+    "KeyringClosedError",
     "KeyringError",
     "KeyringState",
     "KmsError",
+    "KnowsKeks",
     "LeaseExpiredError",
     "LeaseSettings",
     "LeasedKey",
@@ -60,9 +67,11 @@ __all__ = [
     "MisconfiguredError",
     "MissingExtraError",
     "NamesNewest",
+    "Opens",
     "ProviderSettings",
     "Purpose",
     "Rewraps",
+    "RoutedProvider",
     "SchemaVersionError",
     "SealLimitError",
     "SecretKey",
@@ -83,6 +92,7 @@ __all__ = [
     "lp",
     "open_key_database",
     "open_provider",
+    "open_routed",
     "shared_index_key",
     "wrap_context",
 ]

@@ -14,7 +14,7 @@ from kms.errors import (
 from kms.key_record import KeyRecord
 from kms.provider import Wrapped
 
-__all__ = ["Asked", "all_or_each_alone"]
+__all__ = ["Asked", "all_or_each_alone", "not_all"]
 
 Given = TypeVar("Given")
 Pairs = Sequence[tuple[Wrapped, bytes]]
@@ -25,7 +25,7 @@ OF_ONE_KEY: Final = (AccessDeniedError, CannotUnwrapError, KeyDisabledError, Key
 
 
 def all_or_each_alone(work: Callable[[Pairs], list[Given]], records: Sequence[KeyRecord]) -> Asked[Given]:
-    """What work gives for each live record, and why it gives nothing, both by key id.
+    """What work gives for each kept record, and why it gives nothing, both by key id.
 
     work: a provider's call, all or nothing. Raises: KmsError that is not of one key, such as an outage.
     """
@@ -45,3 +45,14 @@ def all_or_each_alone(work: Callable[[Pairs], list[Given]], records: Sequence[Ke
         except OF_ONE_KEY as error:
             failures[key_id] = error
     return given, failures
+
+
+def not_all(done: str, failures: dict[bytes, KmsError], live: int) -> KmsError:
+    """The first error, with the ids of all the keys that each reason keeps back. done: what was to be done to them."""
+    first, *_ = failures.values()
+    by_reason: dict[str, list[str]] = {}
+    for key_id, error in failures.items():
+        by_reason.setdefault(str(error), []).append(key_id.hex())
+    said = "; ".join(f"key {', '.join(ids)}: {reason}" for reason, ids in by_reason.items())
+    others = ", the others are" if len(failures) < live else ""
+    return type(first)(f"{len(failures)} of {live} keys are not {done}{others}: {said}")

@@ -3,7 +3,11 @@
 They inherit SQLAlchemy's DontWrapMixin: met while a statement is bound, they reach the caller as they are.
 """
 
+from datetime import datetime
+
 from sqlalchemy.exc import DontWrapMixin
+
+from kms.utc_text import to_the_minute
 
 __all__ = [
     "AccessDeniedError",
@@ -12,7 +16,9 @@ __all__ = [
     "KeyDisabledError",
     "KeyFileError",
     "KeyNotFoundError",
+    "KeyRetiredError",
     "KeyVersionRetiredError",
+    "KeyringClosedError",
     "KeyringError",
     "KmsError",
     "LeaseExpiredError",
@@ -90,6 +96,21 @@ class KeyDestroyedError(KmsError):
         super().__init__(f"key {key_id.hex()} of keyring {keyring!r} was destroyed: what it sealed is gone")
 
 
+class KeyRetiredError(KmsError):
+    """The key was taken out of use and waits to be destroyed; until then it can be brought back."""
+
+    def __init__(self, keyring: str, key_id: bytes, since: datetime, until: datetime) -> None:
+        self.keyring = keyring
+        self.key_id = key_id
+        self.since = since
+        self.until = until
+        super().__init__(
+            f"key {key_id.hex()} of keyring {keyring!r} is retired since {to_the_minute(since)} and opens nothing; it"
+            f" may be destroyed from {to_the_minute(until)} on, until then bring it back by: noisevault keys restore"
+            f" {key_id.hex()}"
+        )
+
+
 class LeaseExpiredError(KmsError):
     """The state of the keyring could not be read lately enough to seal; sealing resumes when its store answers."""
 
@@ -119,3 +140,7 @@ class WrongPassphraseError(KmsError):
 
 class KeyringError(KmsError):
     """The keyring does not exist, exists already, or its stored state does not allow what was asked."""
+
+
+class KeyringClosedError(KeyringError):
+    """No key of the purpose seals any more; what was sealed still opens. A rotation makes a key that seals."""

@@ -4,11 +4,12 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from kms.errors import KeyringError
+from kms.errors import KeyringClosedError, KeyringError
 from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
 from kms.key_store import KeyStore
 from kms.new_key import RandomBytes, draw_key_id, new_key
 from kms.provider import KEYRING_ID_BYTES, KeyProvider
+from kms.utc_text import to_the_minute
 
 __all__ = ["KeyChanges", "active_key"]
 
@@ -38,38 +39,44 @@ class KeyChanges:
                 return
         raise KeyringError("the random source keeps giving ids that are taken: it is broken, make no keys with it")
 
-    def rotate(self, read: Callable[[], KeyringState], purpose: Purpose) -> KeyRecord:
-        """Make a PRE-ACTIVE key, or a new one, ACTIVE instead of the one that is; give the key that is ACTIVE then.
+    def rotate(
+        self, read: Callable[[], KeyringState], purpose: Purpose, *, instead_of: bytes | None = None
+    ) -> KeyRecord:
+        """Make a PRE-ACTIVE key, or a new one, ACTIVE instead of the one that is, if one is; give the ACTIVE key then.
 
         read: gives the state as it is now. If another process rotates meanwhile, its new key is the answer.
-        Raises: KmsError, also if the provider does not open the key that is ACTIVE.
+        instead_of: id of the key that is to be replaced; if another is ACTIVE by now, that one is the answer, and if
+        none is, the keyring was closed meanwhile and stays so: KeyringClosedError.
+        Raises: KmsError, also if the provider does not open the keys that there are.
         """
-        before = active_key(read(), purpose)
+        first = read().active(purpose)
+        before = instead_of if instead_of is not None else None if first is None else first.key_id
         for _ in range(ATTEMPTS):
             state = read()
-            active = active_key(state, purpose)
-            if active.key_id != before.key_id:
+            active = state.active(purpose) if instead_of is None else active_key(state, purpose)
+            if active is not None and active.key_id != before:
                 return active
-            waiting = [r for r in state.of(purpose) if r.state is KeyState.PRE_ACTIVE and r.sequence > active.sequence]
-            self._require_opens(active, *waiting[:1])
-            record = waiting[0] if waiting else self._new_key(state, purpose, KeyState.ACTIVE)
-            if self._store.activate(record, instead_of=active.key_id):
+            waiting = state.waiting(purpose)
+            self._require_opens(state, purpose, *([] if waiting is None else [waiting]))
+            record = waiting or self._new_key(state, purpose, KeyState.ACTIVE)
+            if self._store.activate(record, instead_of=None if active is None else active.key_id):
                 return active_key(read(), purpose)
-        raise self._keeps_changing(before)
+        raise self._keeps_changing(read(), purpose)
 
     def prepare(self, read: Callable[[], KeyringState], purpose: Purpose) -> KeyRecord:
         """Add a PRE-ACTIVE key. Raises: as rotate."""
-        before = active_key(read(), purpose)
-        self._require_opens(before)
+        self._require_opens(read(), purpose)
         for _ in range(ATTEMPTS):
             record = self._new_key(read(), purpose, KeyState.PRE_ACTIVE)
             if self._store.add(record):
                 return record
-        raise self._keeps_changing(before)
+        raise self._keeps_changing(read(), purpose)
 
-    def _require_opens(self, *records: KeyRecord) -> None:
+    def _require_opens(self, state: KeyringState, purpose: Purpose, *records: KeyRecord) -> None:
         """Under another KEK, such as the wrong key file's, a new key would seal nowhere but here."""
-        self._provider.unwrap([(record.wrapped, record.context) for record in records if record.wrapped is not None])
+        known = [record for record in (*state.records, *state.of(purpose)) if record.live]
+        tried = [state.active(purpose) or known[-1] if known else None, *records]
+        self._provider.unwrap([(r.wrapped, r.context) for r in tried if r is not None and r.wrapped is not None])
 
     def _new_key(self, state: KeyringState, purpose: Purpose, key_state: KeyState) -> KeyRecord:
         return new_key(
@@ -83,13 +90,23 @@ class KeyChanges:
             random=self._random,
         )
 
-    def _keeps_changing(self, record: KeyRecord) -> KeyringError:
-        return KeyringError(f"the {record.purpose} keys of {record.keyring_id.hex()} keep changing: try again")
+    def _keeps_changing(self, state: KeyringState, purpose: Purpose) -> KeyringError:
+        return KeyringError(f"the {purpose} keys of {state.name!r} keep changing: try again")
 
 
 def active_key(state: KeyringState, purpose: Purpose) -> KeyRecord:
-    """The key of a purpose that seals. Raises: KeyringError if there is none."""
+    """The key of a purpose that seals. Raises: KeyringClosedError if it was deactivated and none followed it."""
     active = state.active(purpose)
-    if active is None:
+    if active is not None:
+        return active
+    if state.records and not any(record.kept for record in state.records):
+        raise KeyringError(f"keyring {state.name!r} was shredded: all its keys were destroyed, and nothing is sealed")
+    past = [record for record in state.of(purpose) if record.state is not KeyState.PRE_ACTIVE]
+    if not past:
         raise KeyringError(f"keyring {state.name!r} has no active {purpose} key: its store was changed by hand")
-    return active
+    last = past[-1]
+    raise KeyringClosedError(
+        f"keyring {state.name!r} is closed for {purpose}: its last key {last.key_id.hex()} is {last.state} since"
+        f" {to_the_minute(last.changed_at)}, and what was sealed still opens; to seal again: noisevault rotate"
+        f" --purpose {purpose}"
+    )

@@ -5,9 +5,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from kms.errors import KeyDestroyedError, KeyRetiredError
 from kms.provider import KEY_ID_BYTES, KEYRING_ID_BYTES, Wrapped, wrap_context
 
-__all__ = ["KeyRecord", "KeyState", "KeyringState", "Purpose"]
+__all__ = ["KeyRecord", "KeyState", "KeyringState", "Purpose", "ended_error"]
 
 
 class Purpose(StrEnum):
@@ -19,11 +20,12 @@ class Purpose(StrEnum):
 
 
 class KeyState(StrEnum):
-    """The states of NIST SP 800-57 part 1, section 7, that a data key passes through in this order."""
+    """The states of NIST SP 800-57 part 1, section 7, that a data key passes through in this order; RETIRED is ours."""
 
     PRE_ACTIVE = "pre-active"  # opens, does not seal yet
     ACTIVE = "active"  # seals; one a purpose
     DEACTIVATED = "deactivated"  # opens only
+    RETIRED = "retired"  # neither seals nor opens, may come back; waits for backups to age out
     DESTROYED = "destroyed"  # wrapped bytes erased; the row stays, so that its id is never used again
 
     def may_become(self, later: "KeyState") -> bool:
@@ -32,16 +34,20 @@ class KeyState(StrEnum):
 
 
 _NEXT_STATES: Final = {
-    KeyState.PRE_ACTIVE: frozenset({KeyState.ACTIVE, KeyState.DESTROYED}),
+    KeyState.PRE_ACTIVE: frozenset({KeyState.ACTIVE, KeyState.RETIRED}),
     KeyState.ACTIVE: frozenset({KeyState.DEACTIVATED}),
-    KeyState.DEACTIVATED: frozenset({KeyState.DESTROYED}),
+    KeyState.DEACTIVATED: frozenset({KeyState.RETIRED}),
+    KeyState.RETIRED: frozenset({KeyState.PRE_ACTIVE, KeyState.DEACTIVATED, KeyState.DESTROYED}),
     KeyState.DESTROYED: frozenset[KeyState](),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """One data key of a keyring. Times are UTC; changed_at is when it entered its state."""
+    """One data key of a keyring. Times are UTC; changed_at is when it entered its state.
+
+    destroy_after: of a RETIRED key, the end of its waiting period.
+    """
 
     keyring_id: bytes
     purpose: Purpose
@@ -51,6 +57,7 @@ class KeyRecord:
     wrapped: Wrapped | None
     created_at: datetime
     changed_at: datetime
+    destroy_after: datetime | None = None
 
     def __post_init__(self) -> None:
         if len(self.keyring_id) != KEYRING_ID_BYTES:
@@ -61,11 +68,18 @@ class KeyRecord:
             raise ValueError(f"sequences begin with 1, not {self.sequence}")
         if (self.wrapped is None) != (self.state is KeyState.DESTROYED):
             raise ValueError(f"key {self.key_id.hex()} is {self.state}: only a destroyed key has no wrapped bytes")
+        if (self.destroy_after is None) == (self.state is KeyState.RETIRED):
+            raise ValueError(f"key {self.key_id.hex()} is {self.state}: a retired key waits, and no other")
+
+    @property
+    def kept(self) -> bool:
+        """Whether its wrapped bytes are there: it opens, or may be brought back, and so moves with its KEK."""
+        return self.wrapped is not None
 
     @property
     def live(self) -> bool:
-        """Whether the key can still open something."""
-        return self.wrapped is not None
+        """Whether the key opens what it sealed."""
+        return self.kept and self.state is not KeyState.RETIRED
 
     @property
     def context(self) -> bytes:
@@ -90,6 +104,27 @@ class KeyringState:
         return next((record for record in self.records if record.key_id == key_id), None)
 
     def active(self, purpose: Purpose) -> KeyRecord | None:
-        """The key that seals: the highest sequence past PRE-ACTIVE, tombstones aside, if it is ACTIVE."""
+        """The key that seals: the highest sequence past PRE-ACTIVE, retired and destroyed ones aside, if it is ACTIVE.
+
+        None if it was deactivated without a successor: the purpose is closed.
+        """
         past = [record for record in self.of(purpose) if record.live and record.state is not KeyState.PRE_ACTIVE]
         return past[-1] if past and past[-1].state is KeyState.ACTIVE else None
+
+    def newest_sequence(self, purpose: Purpose) -> int:
+        """The highest sequence past PRE-ACTIVE, or 0: a key that becomes ACTIVE has a higher one."""
+        past = [record.sequence for record in self.of(purpose) if record.state is not KeyState.PRE_ACTIVE]
+        return max(past, default=0)
+
+    def waiting(self, purpose: Purpose) -> KeyRecord | None:
+        """The PRE-ACTIVE key whose turn is next."""
+        newest = self.newest_sequence(purpose)
+        ready = (r for r in self.of(purpose) if r.state is KeyState.PRE_ACTIVE and r.sequence > newest)
+        return next(ready, None)
+
+
+def ended_error(keyring: str, record: KeyRecord) -> KeyRetiredError | KeyDestroyedError:
+    """Why a key that is not live opens nothing. keyring: its name."""
+    if record.destroy_after is not None:
+        return KeyRetiredError(keyring, record.key_id, record.changed_at, record.destroy_after)
+    return KeyDestroyedError(keyring, record.key_id)

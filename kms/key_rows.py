@@ -33,6 +33,7 @@ def to_row(record: KeyRecord) -> dict[str, Any]:
         "kek_version": record.wrapped.kek_version,
         "created_at": time_text(record.created_at),
         "changed_at": time_text(record.changed_at),
+        "destroy_after": None if record.destroy_after is None else time_text(record.destroy_after),
     }
 
 
@@ -46,8 +47,9 @@ def from_row(row: Row[Any]) -> KeyRecord:
             sequence=index(row.sequence),
             state=KeyState(row.state),
             wrapped=None if row.wrapped is None else Wrapped(_octets(row.wrapped), row.kek, row.kek_version),
-            created_at=datetime.fromisoformat(row.created_at),
-            changed_at=datetime.fromisoformat(row.changed_at),
+            created_at=_moment(row.created_at),
+            changed_at=_moment(row.changed_at),
+            destroy_after=None if row.destroy_after is None else _moment(row.destroy_after),
         )
     except (TypeError, ValueError) as error:
         shown = row.key_id.hex() if isinstance(row.key_id, bytes) else repr(row.key_id)
@@ -61,3 +63,10 @@ def _octets(value: object) -> bytes:
     if not isinstance(value, bytes):
         raise TypeError(f"{type(value).__name__} where bytes should be")
     return value
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("a time without its zone")
+    return moment

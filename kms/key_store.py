@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from datetime import UTC, datetime
+from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, Engine, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -11,10 +11,12 @@ from sqlalchemy.schema import CreateTable
 
 from kms.errors import KeyringError
 from kms.fork import forget_in_child
+from kms.kek_uses import KekUse, note_left, read_kek_uses
 from kms.key_database import erase_old_pages, open_key_database, prepare, reading, writing
 from kms.key_record import KeyRecord, KeyringState, KeyState
-from kms.key_rows import from_row, time_text, to_row
+from kms.key_rows import time_text, to_row
 from kms.key_tables import key_table, keyring_table, metadata
+from kms.locked_keyring import lock_keyring, locked, records_of
 from kms.provider import Wrapped
 from kms.schema_version import check_schema_version, record_schema_version
 
@@ -103,7 +105,7 @@ class KeyStore:
             found = connection.execute(select(keyring_table.c.id, keyring_table.c.name).where(which)).one_or_none()
             if found is None:
                 raise KeyringError(f"there is no keyring called {shown}: create it first, or check the name")
-            return KeyringState(bytes(found.id), found.name, _records(connection, bytes(found.id)))
+            return KeyringState(bytes(found.id), found.name, records_of(connection, bytes(found.id)))
 
     def add(self, record: KeyRecord) -> bool:
         """Add a PRE-ACTIVE key; False if its id or sequence is taken: load, draw and try again."""
@@ -115,26 +117,28 @@ class KeyStore:
             return True
         return False
 
-    def activate(self, record: KeyRecord, *, instead_of: bytes) -> bool:
+    def activate(self, record: KeyRecord, *, instead_of: bytes | None) -> bool:
         """Make record the ACTIVE key of its purpose and deactivate the key that was, in one transaction.
 
         record: a PRE-ACTIVE key of the store, or a new one. instead_of: id of the key that was ACTIVE when the
-        caller looked. False if another process changed the keys meanwhile, or if the id is taken: look again.
+        caller looked, None if none was. False if another process changed the keys meanwhile, or if the id is taken:
+        look again.
         """
         with suppress(IntegrityError):
-            with writing(self.engine) as connection:
-                _lock_keyring(connection, record.keyring_id)
-                state = KeyringState(record.keyring_id, "", _records(connection, record.keyring_id))
-                active, stored = state.active(record.purpose), state.find(record.key_id)
-                if active is None or active.key_id != instead_of or active.sequence >= record.sequence:
+            with locked(self.engine, record.keyring_id, self._now()) as keyring:
+                active, stored = keyring.state.active(record.purpose), keyring.state.find(record.key_id)
+                if (None if active is None else active.key_id) != instead_of:
+                    return False
+                if keyring.state.newest_sequence(record.purpose) >= record.sequence:
                     return False
                 if stored is not None and stored.state is not KeyState.PRE_ACTIVE:
                     return False
-                self._set_state(connection, active, KeyState.DEACTIVATED)
+                if active is not None:
+                    keyring.set_state(active, KeyState.DEACTIVATED)
                 if stored is None:
-                    connection.execute(insert(key_table).values(to_row(record)))
+                    keyring.connection.execute(insert(key_table).values(to_row(record)))
                 else:
-                    self._set_state(connection, stored, KeyState.ACTIVE)
+                    keyring.set_state(stored, KeyState.ACTIVE)
             return True
         return False
 
@@ -146,37 +150,33 @@ class KeyStore:
         """
         with writing(self.engine) as connection:
             for keyring_id in sorted({record.keyring_id for record, _ in changes}):
-                _lock_keyring(connection, keyring_id)
-            return frozenset(record.key_id for record, new in changes if _replaced(connection, record, new))
+                lock_keyring(connection, keyring_id)
+            done = [(record, new) for record, new in changes if _replaced(connection, record, new)]
+            note_left(connection, done, self._now())
+            return frozenset(record.key_id for record, _ in done)
 
-    def destroy(self, keyring_id: bytes, key_id: bytes, *, rested: float = 0) -> None:
-        """Erase the wrapped bytes and keep the tombstone. Again on a tombstone: nothing but what is left in a log.
+    def kek_uses(self) -> list[KekUse]:
+        """By which KEKs the keys of each keyring are wrapped, or were. Raises: UnavailableError."""
+        with reading(self.engine) as connection:
+            return read_kek_uses(connection)
 
-        rested: seconds since which the key must be DEACTIVATED.
-        Raises: KeyringError if there is no such key or its state forbids it (an ACTIVE key is rotated first),
-        UnavailableError if they could not be erased everywhere.
+    def erase_keyring(self, keyring_id: bytes) -> int:
+        """Erase the wrapped bytes of every live key, whatever its state; the tombstones stay. Gives how many.
+
+        Again: nothing but what is left in a log. Raises: UnavailableError if they could not be erased everywhere.
         """
+        live = (key_table.c.keyring_id == keyring_id) & key_table.c.wrapped.is_not(None)
+        values = {
+            "state": KeyState.DESTROYED.value,
+            "wrapped": None,
+            "destroy_after": None,
+            "changed_at": time_text(self._now()),
+        }
         with writing(self.engine) as connection:
-            _lock_keyring(connection, keyring_id)
-            record = KeyringState(keyring_id, "", _records(connection, keyring_id)).find(key_id)
-            if record is None:
-                raise KeyringError(f"the keyring has no key {key_id.hex()}")
-            if record.state is KeyState.DEACTIVATED and self._now() < record.changed_at + timedelta(seconds=rested):
-                raise KeyringError(
-                    f"key {key_id.hex()} was deactivated less than {rested:g} seconds ago:"
-                    " some process may seal with it still, wait that long and re-encrypt first"
-                )
-            if record.state is not KeyState.DESTROYED:
-                self._set_state(connection, record, KeyState.DESTROYED)
+            lock_keyring(connection, keyring_id)
+            erased = connection.execute(update(key_table).where(live).values(values)).rowcount
         erase_old_pages(self.engine)
-
-    def _set_state(self, connection: Connection, record: KeyRecord, state: KeyState) -> None:
-        if not record.state.may_become(state):
-            raise KeyringError(f"key {record.key_id.hex()} is {record.state} and cannot become {state}: rotate first")
-        values: dict[str, Any] = {"state": state.value, "changed_at": time_text(self._now())}
-        if state is KeyState.DESTROYED:
-            values["wrapped"] = None
-        connection.execute(update(key_table).where(key_table.c.key_id == record.key_id).values(values))
+        return erased
 
 
 def _replaced(connection: Connection, record: KeyRecord, new: Wrapped) -> bool:
@@ -185,17 +185,3 @@ def _replaced(connection: Connection, record: KeyRecord, new: Wrapped) -> bool:
     as_it_was = (key_table.c.key_id == record.key_id) & (key_table.c.wrapped == record.wrapped.ciphertext)
     values = {"wrapped": new.ciphertext, "kek": new.kek, "kek_version": new.kek_version}
     return connection.execute(update(key_table).where(as_it_was).values(values)).rowcount == 1
-
-
-def _lock_keyring(connection: Connection, keyring_id: bytes) -> None:
-    """Changes to one keyring queue here (on SQLite they do already, see key_database)."""
-    connection.execute(select(keyring_table.c.id).where(keyring_table.c.id == keyring_id).with_for_update())
-
-
-def _records(connection: Connection, keyring_id: bytes) -> tuple[KeyRecord, ...]:
-    statement = (
-        select(key_table)
-        .where(key_table.c.keyring_id == keyring_id)
-        .order_by(key_table.c.purpose, key_table.c.sequence)
-    )
-    return tuple(from_row(row) for row in connection.execute(statement))

@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.mysql import VARBINARY
 
-__all__ = ["key_table", "keyring_table", "metadata", "seal_count_table"]
+__all__ = ["kek_left_table", "key_table", "keyring_table", "metadata", "seal_count_table"]
 
 metadata: Final = MetaData()
 
@@ -45,6 +45,7 @@ key_table: Final = Table(
     Column("kek_version", String(64), nullable=False),
     Column("created_at", String(32), nullable=False),
     Column("changed_at", String(32), nullable=False),
+    Column("destroy_after", String(32)),  # of a retired key only
     UniqueConstraint("keyring_id", "purpose", "sequence", name="noisevault_key_sequence"),
 )
 
@@ -54,4 +55,13 @@ seal_count_table: Final = Table(
     Column("key_id", _KEY_ID, ForeignKey("noisevault_key.key_id"), primary_key=True),
     Column("label", String(300), primary_key=True),
     Column("counted", BigInteger, nullable=False),
+)
+
+# KEKs that wrapped keys of a keyring once: a backup from before left_at is opened by them.
+kek_left_table: Final = Table(
+    "noisevault_kek_left",
+    metadata,
+    Column("keyring_id", _KEYRING_ID, ForeignKey("noisevault_keyring.id"), primary_key=True),
+    Column("kek", String(500), primary_key=True),
+    Column("left_at", String(32), nullable=False),
 )

@@ -11,6 +11,7 @@ from kms.errors import (
     KeyDestroyedError,
     KeyDisabledError,
     KeyNotFoundError,
+    KeyRetiredError,
     KeyringError,
     KeyVersionRetiredError,
     UnavailableError,
@@ -18,7 +19,7 @@ from kms.errors import (
 )
 from kms.fork import forget_in_child
 from kms.key_changes import KeyChanges, active_key
-from kms.key_record import KeyRecord, KeyringState, Purpose
+from kms.key_record import KeyRecord, KeyringState, Purpose, ended_error
 from kms.key_store import KeyStore
 from kms.lease import Clock, LeaseSettings, boottime_clock
 from kms.lifecycle import KeyLifecycle
@@ -40,7 +41,7 @@ MAY_BE_REWRAPPED: Final = (CannotUnwrapError, KeyDisabledError, KeyNotFoundError
 class Keyring:
     """Opened by Keyring.open() in each process; shared by its threads; a forked child opens its keys anew.
 
-    lifecycle: the operator's side, which makes, rotates, rewraps and destroys keys.
+    lifecycle: the operator's side, which makes, rotates, rewraps, retires and destroys keys.
     """
 
     def __init__(
@@ -207,7 +208,7 @@ class Keyring:
         if record is None or record.purpose is not purpose:
             raise UnknownKeyIdError(self.name, key_id, purpose.value)
         if not record.live:
-            raise KeyDestroyedError(self.name, key_id)
+            raise ended_error(self.name, record)
         return record
 
     def _open(self, record: KeyRecord) -> Held:
@@ -225,6 +226,6 @@ class Keyring:
     def _opens(self, record: KeyRecord) -> bool:
         try:
             self._unwrapped.get(record)
-        except (CannotUnwrapError, KeyVersionRetiredError, KeyDestroyedError):
+        except (CannotUnwrapError, KeyVersionRetiredError, KeyDestroyedError, KeyRetiredError):
             return False
         return True

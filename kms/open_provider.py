@@ -1,12 +1,17 @@
 """Opening a provider: from a URI and settings to the KEK it names."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from kms.errors import UnknownProviderError
 from kms.provider import KeyProvider
 from kms.provider_settings import ProviderSettings
+from kms.routed_provider import RoutedProvider
 
-__all__ = ["open_provider"]
+__all__ = ["FormerKek", "open_provider", "open_routed"]
+
+# A URI, which is opened by the settings of the KEK that wraps; or a URI with settings of its own.
+FormerKek = str | tuple[str, ProviderSettings]
 
 SCHEMES: Final = (
     "local:PATH",
@@ -44,3 +49,15 @@ def open_provider(uri: str, settings: ProviderSettings = ProviderSettings()) -> 
             raise UnknownProviderError(
                 f"no provider for {scheme or 'a URI without scheme'!r}: write {' or '.join(SCHEMES)}"
             )
+
+
+def open_routed(
+    uri: str, settings: ProviderSettings = ProviderSettings(), formers: Sequence[FormerKek] = ()
+) -> RoutedProvider:
+    """The provider of a KEK that wraps, with those of others that unwrap only. No request is sent yet.
+
+    formers: KEKs that stored keys may be wrapped by too, such as before, during and after a move.
+    Raises: as open_provider.
+    """
+    others = [(one, settings) if isinstance(one, str) else one for one in formers]
+    return RoutedProvider(open_provider(uri, settings), *(open_provider(*one) for one in others))

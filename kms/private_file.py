@@ -7,7 +7,7 @@ from typing import Final
 
 from kms.errors import KeyFileError
 
-__all__ = ["PRIVATE_FILE_MAX_BYTES", "read_private_file", "write_private_file"]
+__all__ = ["PRIVATE_FILE_MAX_BYTES", "read_private_file", "remove_private_file", "write_private_file"]
 
 PRIVATE_FILE_MAX_BYTES: Final = 4096
 
@@ -51,14 +51,27 @@ def write_private_file(path: Path, content: bytes, what: str) -> None:
             os.link(draft, path)
         finally:
             os.unlink(draft)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        _make_durable(path.parent)
     except FileExistsError:
         del content  # a secret, and the error shows this frame
         raise KeyFileError(f"{path} exists already: a {what} is never written over") from None
     except OSError as error:
         del content
         raise KeyFileError(f"cannot write the {what} {path}: {error.strerror}") from None
+
+
+def remove_private_file(path: Path, what: str) -> None:
+    """Remove a file for good, as far as its folder goes; nothing if it is not there. Raises: KeyFileError."""
+    try:
+        path.unlink(missing_ok=True)
+        _make_durable(path.parent)
+    except OSError as error:
+        raise KeyFileError(f"cannot remove the {what} {path}: {error.strerror}") from None
+
+
+def _make_durable(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -2,12 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum
 from typing import Final, Protocol, runtime_checkable
 
 from kms.framing import framed
 from kms.secret import SecretKey
 
-__all__ = ["KEYRING_ID_BYTES", "KEY_ID_BYTES", "KeyProvider", "NamesNewest", "Rewraps", "Wrapped", "wrap_context"]
+__all__ = [
+    "KEYRING_ID_BYTES",
+    "KEY_ID_BYTES",
+    "DestroysKek",
+    "KekEnd",
+    "KeyProvider",
+    "KnowsKeks",
+    "NamesNewest",
+    "Opens",
+    "Rewraps",
+    "Wrapped",
+    "wrap_context",
+]
 
 KEYRING_ID_BYTES: Final = 16
 KEY_ID_BYTES: Final = 4
@@ -55,6 +69,51 @@ class Rewraps(Protocol):
 
         All or nothing. Raises: as KeyProvider.unwrap.
         """
+        ...
+
+
+class Opens(IntEnum):
+    """How sure a provider is that a KEK, as a stored row names it, is one that it asks."""
+
+    NO = 0
+    PERHAPS = 1  # the same key may go by two names: a host renamed, a token that is not there to be asked
+    SURELY = 2
+
+
+@runtime_checkable
+class KnowsKeks(Protocol):
+    """A provider that can say whether keys wrapped by a KEK are to be unwrapped by it."""
+
+    def opens(self, kek: str) -> Opens:
+        """kek: the exact key that a row records. Raises nothing: an outage makes it PERHAPS at most."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KekEnd:
+    """When a KEK is gone for good. effective: aware UTC; until then it can be had back.
+
+    final: whether nobody can unwrap by it then. remains: which copies this does not reach, in words.
+    """
+
+    kek: str
+    effective: datetime
+    final: bool
+    remains: str = ""
+
+
+@runtime_checkable
+class DestroysKek(Protocol):
+    """A provider that can destroy the very KEK that a stored row names, and be asked to again after it did."""
+
+    def require_destroyable(self, kek: str) -> None:
+        """Nothing, if destroy_kek() would do it or did. Raises: as KeyProvider.wrap; CannotUnwrapError if it is not
+        surely the KEK that this provider opens; MisconfiguredError, saying what to type, where it is guarded.
+        """
+        ...
+
+    def destroy_kek(self, kek: str, *, waiting_days: int, now: datetime) -> KekEnd:
+        """Destroy it, after a waiting period where the service has one. Raises: as require_destroyable."""
         ...
 
 

@@ -2,32 +2,51 @@
 
 from collections.abc import Sequence
 
-from kms.each_alone import Asked, all_or_each_alone
+from kms.each_alone import Asked, all_or_each_alone, not_all
 from kms.errors import CannotUnwrapError, KmsError, MisconfiguredError
 from kms.key_record import KeyRecord, KeyringState
 from kms.key_store import KeyStore
 from kms.provider import KeyProvider, NamesNewest, Rewraps, Wrapped
+from kms.routed_provider import RoutedProvider
 
 __all__ = ["rewrap"]
 
 
 def rewrap(store: KeyStore, provider: KeyProvider, state: KeyringState) -> list[KeyRecord]:
-    """Wrap every live key of the state anew and store those whose row is still as it was; give these, as they were.
+    """Wrap every kept key of the state anew and store those whose row is still as it was; give these, as they were.
 
     They are stored in one transaction after the service was asked: whoever dies before its end changed nothing, and
     what was not stored still unwraps, so it is done again by calling again. A row that another process rewrapped
     meanwhile, or a key that it destroyed, stays as that process left it.
+    Keys under a former KEK are not moved by the way: rewrapping stays within the one that wraps.
     Raises: KmsError; if some keys cannot be rewrapped, after the others were, the first one's error with their ids.
     """
+    records, elsewhere = _by_kek(provider, state.records)
+    provider = provider.first if isinstance(provider, RoutedProvider) else provider
     if isinstance(provider, Rewraps):
-        given, failures = all_or_each_alone(provider.rewrap, state.records)
+        given, failures = all_or_each_alone(provider.rewrap, records)
     else:
-        given, failures = _in_this_process(provider, state.records)
-    live = [record for record in state.records if record.live]
-    stored = store.replace_wrapped([(record, given[record.key_id]) for record in live if record.key_id in given])
+        given, failures = _in_this_process(provider, records)
+    failures |= elsewhere
+    kept = [record for record in state.records if record.kept]
+    stored = store.replace_wrapped([(record, given[record.key_id]) for record in kept if record.key_id in given])
     if failures:
-        raise _not_all(failures, len(live))
-    return [record for record in live if record.key_id in stored]
+        raise not_all("rewrapped", failures, len(kept))
+    return [record for record in kept if record.key_id in stored]
+
+
+def _by_kek(provider: KeyProvider, records: Sequence[KeyRecord]) -> tuple[list[KeyRecord], dict[bytes, KmsError]]:
+    """The records that the wrapping KEK can rewrap, and why the others stay."""
+    if not isinstance(provider, RoutedProvider):
+        return list(records), {}
+    elsewhere: dict[bytes, KmsError] = {}
+    for record in records:
+        if record.wrapped is not None and provider.provider_of(record.wrapped.kek) not in {None, provider.first}:
+            elsewhere[record.key_id] = MisconfiguredError(
+                f"wrapped by {record.wrapped.kek}, which is a former key-encryption key here: move the keys first, by"
+                " `noisevault keys move`"
+            )
+    return [record for record in records if record.key_id not in elsewhere], elsewhere
 
 
 def _in_this_process(provider: KeyProvider, records: Sequence[KeyRecord]) -> Asked[Wrapped]:
@@ -45,14 +64,3 @@ def _in_this_process(provider: KeyProvider, records: Sequence[KeyRecord]) -> Ask
     if given and provider.unwrap([(one, contexts[key_id]) for key_id, one in given.items()]) != list(keys.values()):
         raise CannotUnwrapError("the provider does not give back what it wrapped: no key was changed")
     return given, failures
-
-
-def _not_all(failures: dict[bytes, KmsError], live: int) -> KmsError:
-    """The first error, with the ids of all the keys that each reason keeps back."""
-    first, *_ = failures.values()
-    by_reason: dict[str, list[str]] = {}
-    for key_id, error in failures.items():
-        by_reason.setdefault(str(error), []).append(key_id.hex())
-    said = "; ".join(f"key {', '.join(ids)}: {reason}" for reason, ids in by_reason.items())
-    others = ", the others are" if len(failures) < live else ""
-    return type(first)(f"{len(failures)} of {live} keys are not rewrapped{others}: {said}")

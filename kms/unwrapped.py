@@ -1,13 +1,13 @@
 """Unwrapped keys: what this process holds of a keyring in the clear, and for how long."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from kms.data_key import DataKey, LeasedKey
-from kms.errors import KeyDestroyedError, KmsError, UnavailableError
-from kms.key_record import KeyRecord
+from kms.errors import KmsError, UnavailableError
+from kms.key_record import KeyRecord, ended_error
 from kms.lease import Clock, LeaseSettings
 from kms.provider import KeyProvider, Wrapped
 
@@ -51,6 +51,7 @@ class UnwrappedKeys:
         """A child opens its keys itself."""
         self._held: dict[bytes, Held] = {}
         self._records: dict[bytes, KeyRecord] = {}
+        self._ended: dict[bytes, KeyRecord] = {}
         self._outages = 0  # so far
         self._outage = ""  # what the last one said
         self._lock = threading.Lock()
@@ -59,9 +60,10 @@ class UnwrappedKeys:
         """What is held under this id, however old. One look into a dictionary."""
         return self._held.get(key_id)
 
-    def on_news(self, records: Iterable[KeyRecord]) -> None:
+    def on_news(self, records: Sequence[KeyRecord]) -> None:
         """From now on hold nothing but live keys of these records, each in its place."""
         self._records = {record.key_id: record for record in records if record.live}
+        self._ended = {record.key_id: record for record in records if not record.live}
         for key_id, held in list(self._held.items()):
             self._drop_unless_current(key_id, held)
 
@@ -134,8 +136,8 @@ class UnwrappedKeys:
 
     def _fresh(self, record: KeyRecord) -> Held:
         held = self._held.get(record.key_id)
-        if held is None:  # destroyed while we asked
-            raise KeyDestroyedError(self._keyring, record.key_id)
+        if held is None:  # retired or destroyed while we asked
+            raise ended_error(self._keyring, self._ended.get(record.key_id, record))
         return held
 
     def _drop(self, key_id: bytes) -> None:

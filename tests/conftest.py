@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Connection, Engine, event
 
 from tests.servers import not_run, softhsm
+from tests.servers.bao_server import BaoServer, bao_server
 from tests.servers.not_run import NotRun, need_program
 from tests.servers.openbao import BaoDev, bao_dev
 from tests.servers.postgres import fresh_database, postgres_server
@@ -41,6 +42,32 @@ class _Listener:
 def bao(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BaoDev]:
     with bao_dev(tmp_path_factory.mktemp("bao")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def _bao_in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BaoServer]:
+    with bao_server(tmp_path_factory.mktemp("bao")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _bao_on_raft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BaoServer]:
+    with bao_server(tmp_path_factory.mktemp("bao"), raft=True) as server:
+        yield server
+
+
+@pytest.fixture
+def bao_tls(_bao_in_memory: BaoServer) -> Iterator[BaoServer]:
+    """An OpenBao with TLS, to be sealed or frozen; killed, it would have forgotten all."""
+    yield _bao_in_memory
+    _bao_in_memory.bring_back()
+
+
+@pytest.fixture
+def bao_raft(_bao_on_raft: BaoServer) -> Iterator[BaoServer]:
+    """An OpenBao with TLS that keeps its data when it is killed."""
+    yield _bao_on_raft
+    _bao_on_raft.bring_back()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
 """The vault: sealed fields in SQLAlchemy, looked up by blind index, opened only where the keys are."""
 
 from vault.attach import attach
+from vault.codec import Codec
+from vault.codecs.own import register_codec
 from vault.definition import FieldDefinition
 from vault.errors import (
     CannotOpenError,
@@ -13,6 +15,7 @@ from vault.errors import (
     JobIncompleteError,
     NotSealedError,
     PolicyError,
+    RetiredKeyError,
     RowBindingError,
     SealedColumnError,
     UnknownGenerationError,
@@ -20,14 +23,19 @@ from vault.errors import (
     VaultError,
 )
 from vault.field import Field
-from vault.mapping import Sealed, definition_of, sealed_columns, term_columns
+from vault.mapping import AnyInteger, Coded, Sealed, definition_of, sealed_columns, term_columns
 from vault.normalise import casefold, digits, exact, trimmed
 from vault.opened import OpenedVault, open_vault
+from vault.row_context import BoundColumn
 from vault.term import BlindIndex
 
 __all__ = [
+    "AnyInteger",
     "BlindIndex",
+    "BoundColumn",
     "CannotOpenError",
+    "Codec",
+    "Coded",
     "DefinitionChangedError",
     "DefinitionError",
     "DestroyedKeyError",
@@ -40,6 +48,7 @@ __all__ = [
     "NotSealedError",
     "OpenedVault",
     "PolicyError",
+    "RetiredKeyError",
     "RowBindingError",
     "Sealed",
     "SealedColumnError",
@@ -52,6 +61,7 @@ __all__ = [
     "digits",
     "exact",
     "open_vault",
+    "register_codec",
     "sealed_columns",
     "term_columns",
     "trimmed",

@@ -24,6 +24,8 @@ def fits(value: object, kind: ColumnType) -> bool:
             return isinstance(value, str)
         case "bytes":
             return isinstance(value, bytes)
+        case "bool" | "decimal" | "date" | "datetime":
+            return False  # no unit, and nothing to add up
 
 
 def numbers(values: Sequence[Any], kind: ColumnType) -> NDArray[np.int64] | NDArray[np.float64]:

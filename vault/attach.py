@@ -1,12 +1,15 @@
 """Attach: the one wiring call, which says whose keys serve an engine."""
 
+import os
 from typing import Any
 
 from sqlalchemy import Engine, MetaData
 
+from kms.errors import MisconfiguredError
 from vault.mapping.attached import OpensFields, bind_vault
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.mapping.hooks import install_hooks
+from vault.opened import OpenedVault
 
 __all__ = ["attach"]
 
@@ -16,11 +19,23 @@ def attach(engine: Any, opened: OpensFields, metadata: MetaData | None = None) -
 
     metadata: when given, all its sealed columns are registered now, so that a start-up stops at a field that is
     not defined as its data was written.
-    Raises: SealedColumnError for an engine that another vault serves; DefinitionChangedError; KmsError.
+    Raises: SealedColumnError for an engine that another vault serves; DefinitionChangedError; KmsError, also where the
+    engine's SQLite file is the key store's.
     """
     sync_engine: Engine = getattr(engine, "sync_engine", engine)
+    _require_a_file_of_its_own(sync_engine, opened)
     install_hooks()
     for table in () if metadata is None else metadata.tables.values():
         for column in sealed_columns(table):
             opened.field(definition_of(column))
     bind_vault(sync_engine.dialect, opened)
+
+
+def _require_a_file_of_its_own(engine: Engine, opened: OpensFields) -> None:
+    """Seals are counted while the application writes, and SQLite has one writer a file: they would wait for ever."""
+    if not isinstance(opened, OpenedVault):
+        return
+    urls = (engine.url, opened.key_store.engine.url)
+    files = [url.database for url in urls if url.get_backend_name() == "sqlite" and url.database]
+    if len(files) == 2 and os.path.realpath(files[0]) == os.path.realpath(files[1]):
+        raise MisconfiguredError("on SQLite the keys lie in a file of their own, beside the data's: name two files")

@@ -18,6 +18,7 @@ class Codec:
     Both raise InvalidValueError, without a place and without the value, for what the codec cannot hold.
     decode(storage bytes) -> value; decode_many(list of them) -> list of values, in order.
     Both raise ValueError for bytes that encode does not make.
+    width: the bytes of each storage encoding; None where it depends on the value.
     """
 
     id: str
@@ -25,3 +26,4 @@ class Codec:
     decode: Callable[[bytes], Any]
     equality: Callable[[object], bytes]
     decode_many: Callable[[Sequence[bytes]], list[Any]]
+    width: int | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vault.codecs import codec_named
+from vault.codecs.padding import unpadded_id
 from vault.errors import DefinitionError
 from vault.normalise import normaliser_named
 from vault.row_context import BoundColumn
@@ -38,6 +39,8 @@ class FieldDefinition:
         object.__setattr__(self, "indexes", tuple(self.indexes))
         _check_name("table", self.table, dots=1)
         _check_name("column", self.column)
+        if not isinstance(self.codec, str):
+            raise DefinitionError(f"{self.label}: a codec is named by its id, as 'str/1', not by {self.codec!r}")
         codec_named(self.codec)
         if type(self.generation) is not int or not 0 <= self.generation <= MAX_GENERATION:
             raise DefinitionError(f"{self.label}: a generation is 0 to {MAX_GENERATION}, not {self.generation!r}")
@@ -45,7 +48,7 @@ class FieldDefinition:
             _check_name("bound column", bound.name)
         for index in self.indexes:
             _check_name("index", index.name)
-            if index.normaliser.of_text and self.codec != "str/1":
+            if index.normaliser.of_text and unpadded_id(self.codec) != "str/1":
                 raise DefinitionError(f"{self.label}: {index.normaliser.id} is for text, the field is {self.codec}")
         for kind, names in (
             ("bound columns", [bound.name for bound in self.bound]),

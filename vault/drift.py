@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from vault.codecs.padding import unpadded_id
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionChangedError
 
@@ -16,7 +17,7 @@ def refuse_drift(recorded: FieldDefinition, declared: FieldDefinition) -> None:
     if recorded == declared:
         return
     remedies = [GO_BACK]
-    if recorded.indexes != declared.indexes or (recorded.indexes and recorded.codec != declared.codec):
+    if _terms_differ(recorded, declared):
         remedies.append(NEW_COLUMN)
     else:
         remedies.append(f"declare generation={recorded.generation + 1} and run `noisevault reencrypt`")
@@ -30,13 +31,20 @@ def refuse_unsafe_step(before: FieldDefinition, declared: FieldDefinition) -> No
 
     Raises: DefinitionChangedError for a step that would leave terms behind that no look-up finds.
     """
-    if before.indexes != declared.indexes or (declared.indexes and before.codec != declared.codec):
+    if _terms_differ(before, declared):
         raise DefinitionChangedError(
             declared.table,
             declared.column,
             "; ".join(_differences(before, declared)),
             f"{GO_BACK}, or {NEW_COLUMN}",
         )
+
+
+def _terms_differ(before: FieldDefinition, after: FieldDefinition) -> bool:
+    """Whether stored terms would not be found. Padding is no part of them."""
+    if before.indexes != after.indexes:
+        return True
+    return bool(after.indexes) and unpadded_id(before.codec) != unpadded_id(after.codec)
 
 
 def _differences(recorded: FieldDefinition, declared: FieldDefinition) -> list[str]:

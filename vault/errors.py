@@ -17,8 +17,10 @@ __all__ = [
     "ImportRefusedError",
     "InvalidValueError",
     "JobIncompleteError",
+    "KeyInUseError",
     "NotSealedError",
     "PolicyError",
+    "RetiredKeyError",
     "RowBindingError",
     "SealedColumnError",
     "UnknownGenerationError",
@@ -61,6 +63,10 @@ class JobIncompleteError(VaultError):
             f"{self.table}: {self.remaining} rows still depend on an older key: run the job again;"
             f" {self.unreadable} rows do not open: see the job's list"
         )
+
+
+class KeyInUseError(VaultError):
+    """A key that is to be retired or destroyed is still needed; the message says by what, and what to do."""
 
 
 class DefinitionChangedError(VaultError):
@@ -153,3 +159,26 @@ class DestroyedKeyError(UnknownKeyError):
     """The key was destroyed: the value is gone by intent."""
 
     REASON = "names key {}, which was destroyed: what it sealed cannot be opened any more"
+
+
+class RetiredKeyError(UnknownKeyError):
+    """The key was retired, and can be brought back until it is destroyed. since, until: as an operator reads them."""
+
+    REASON = (
+        "names key {key}, which is retired since {since} and may be destroyed from {until} on; until then bring it back"
+        " by: noisevault keys restore {key}"
+    )
+
+    def __init__(
+        self,
+        table: str,
+        column: str,
+        key_id: str,
+        since: str,
+        until: str,
+        row: int | None = None,
+        row_key: object = None,
+    ) -> None:
+        FieldError.__init__(self, self.REASON.format(key=key_id, since=since, until=until), table, column, row, row_key)
+        self.args = (table, column, key_id, since, until, row, row_key)
+        self.key_id = key_id

@@ -9,15 +9,16 @@ from cryptography.hazmat.primitives.hmac import HMAC
 
 from kms.data_key import DataKey
 from kms.derive import index_key
-from kms.errors import KeyDestroyedError, UnknownKeyIdError
 from kms.fork import forget_in_child
 from kms.key_record import Purpose
 from kms.keyring import Keyring
 from vault.codec import Codec
 from vault.codecs import codec_named
+from vault.codecs.padding import unpadded_id
 from vault.definition import FieldDefinition
-from vault.errors import DefinitionError, DestroyedKeyError, UnknownKeyError
+from vault.errors import DefinitionError
 from vault.index_slot import SlotKeys, SlotPin, term_column
+from vault.key_refusal import NOT_TO_BE_HAD, key_refusal
 from vault.term import RFC_2104_SHA_256_BITS, BlindIndex, leftmost, term_prefix
 
 __all__ = ["Indexing", "equality_encoding"]
@@ -59,7 +60,7 @@ class _SlotTerms:
         self._pin = pin
         self._keyring = keyring
         self._derive = (keyring.id, definition.table, definition.column, index.name)
-        self._equality = equality_encoding(codec_named(definition.codec), index)
+        self._equality = equality_encoding(codec_named(unpadded_id(definition.codec)), index)
         self._prefix = term_prefix(pin.generation, pin.key_id)
         self.forget_after_fork()
         forget_in_child(self)
@@ -88,19 +89,16 @@ class _SlotTerms:
 
     def hmac(self) -> HMAC:
         """The HMAC of the pinned key, asked of the keyring each time. Raises: UnknownKeyError."""
-        refusal: type[UnknownKeyError]
         try:
             key = self._keyring.opening(INDEX, self._pin.key_id)
-        except UnknownKeyIdError:
-            refusal = UnknownKeyError
-        except KeyDestroyedError:
-            refusal = DestroyedKeyError
+        except NOT_TO_BE_HAD as error:
+            refusal = key_refusal(*self._derive[1:3], self._pin.key_id, error)
         else:
             maker = self._maker
             if maker is None or maker.key is not key:
                 maker = self._maker = _Maker(key, HMAC(index_key(key.secret, *self._derive).raw, SHA256()))
             return maker.hmac
-        raise refusal(*self._derive[1:3], self._pin.key_id.hex())
+        raise refusal
 
 
 class Indexing:

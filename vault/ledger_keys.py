@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from kms import (
     DataKey,
     KeyDestroyedError,
+    KeyRetiredError,
     Keyring,
     KmsError,
     Purpose,
@@ -75,7 +76,7 @@ class LedgerAuditMacs:
         """Raises: LookupError for an id that the keyring does not open."""
         try:
             return self._mac(self.keyring.opening(Purpose.LEDGER, key_id))
-        except (UnknownKeyIdError, KeyDestroyedError):
+        except (UnknownKeyIdError, KeyDestroyedError, KeyRetiredError):
             raise LookupError("the keyring has no such ledger key") from None
 
     def _mac(self, key: DataKey) -> LedgerMac:

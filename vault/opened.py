@@ -1,12 +1,13 @@
 """Opened vault: a keyring with the fields that it serves. One a process, shared by its threads and engines."""
 
 import threading
+from collections.abc import Sequence
 from typing import NoReturn, SupportsIndex
 
 from kms.fork import forget_in_child
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
-from kms.open_provider import open_provider
+from kms.open_provider import FormerKek, open_routed
 from kms.provider_settings import ProviderSettings
 from vault.definition import FieldDefinition
 from vault.definition_store import register
@@ -56,10 +57,14 @@ def open_vault(
     kek_uri: str,
     keyring: str = "main",
     settings: ProviderSettings = ProviderSettings(),
+    *,
+    former_keks: Sequence[FormerKek] = (),
 ) -> OpenedVault:
     """Open a keyring and what it serves. The key store has an engine of its own.
 
+    former_keks: URIs of KEKs that stored keys may be wrapped by too, such as while they are moved; they unwrap and
+    never wrap. Each is opened by the same settings, or is given with its own: (uri, settings).
     Raises: KmsError when there is no such keyring, or its keys cannot be had.
     """
     store = KeyStore.from_url(key_store_url)
-    return OpenedVault(Keyring.open(store, open_provider(kek_uri, settings), keyring), store)
+    return OpenedVault(Keyring.open(store, open_routed(kek_uri, settings, former_keks), keyring), store)

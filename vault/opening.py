@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from kms.data_key import LeasedKey
 from kms.derive import field_key
-from kms.errors import KeyDestroyedError, UnknownKeyIdError
+from kms.errors import KeyDestroyedError, KeyRetiredError, UnknownKeyIdError
 from kms.fork import forget_in_child
 from kms.framing import lp
 from kms.key_record import Purpose
@@ -20,12 +20,11 @@ from vault.definition import FieldDefinition
 from vault.envelope import BODY_OFFSET, HEADER_BYTES, SealedValue, associated_data
 from vault.errors import (
     CannotOpenError,
-    DestroyedKeyError,
     FieldError,
     NotSealedError,
     UnknownGenerationError,
-    UnknownKeyError,
 )
+from vault.key_refusal import NOT_TO_BE_HAD, key_refusal
 from vault.row_context import row_context
 
 __all__ = ["BODY", "HEAD", "IV", "Opener", "Opening", "stored_bytes"]
@@ -39,6 +38,7 @@ NOT_AT_ONCE: Final = (
     InvalidTag,
     KeyError,  # a header not met before
     KeyDestroyedError,
+    KeyRetiredError,
     TypeError,  # not bytes
     UnknownKeyIdError,
     ValueError,  # too short, or not the codec's
@@ -133,13 +133,10 @@ class Opening:
         head = sealed[HEAD]
         held = self.openers.pop(head, None)
         table, column = self._place
-        refusal: type[UnknownKeyError]
         try:
             leased = self._lease(DATA, value.key_id)
-        except UnknownKeyIdError:
-            refusal = UnknownKeyError
-        except KeyDestroyedError:
-            refusal = DestroyedKeyError
+        except NOT_TO_BE_HAD as error:
+            refusal = key_refusal(table, column, value.key_id, error)
         else:
             definition = self._generations.get(value.generation)
             if definition is None:
@@ -150,7 +147,7 @@ class Opening:
                 opener = self._derived(head, leased, definition)
             self.openers[head] = opener
             return opener
-        raise refusal(table, column, value.key_id.hex())
+        raise refusal
 
     def _derived(self, head: bytes, leased: LeasedKey, definition: FieldDefinition) -> Opener:
         table, column = self._place

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Engine, Table, create_engine, false, inspect, literal, or_, select
 
-from kms import Keyring, KeyStore, ProviderSettings, Purpose, open_key_database, open_provider
+from kms import (
+    Keyring,
+    KeyringClosedError,
+    KeyStore,
+    ProviderSettings,
+    Purpose,
+    RoutedProvider,
+    open_key_database,
+    open_routed,
+)
 from vault.attach import attach
 from vault.errors import PolicyError
 from vault.field import Field
@@ -28,8 +38,10 @@ class Project:
     opened: OpenedVault
 
     @classmethod
-    def create(cls, policy: Policy, settings: ProviderSettings) -> Project:
+    def create(cls, policy: Policy, settings: ProviderSettings, formers: Sequence[ProviderSettings] = ()) -> Project:
         """Make what is not there yet: the keyring, with a key of each purpose, and the tables.
+
+        formers: as open_keks.
 
         Raises: KmsError; DefinitionChangedError; PolicyError when there are sealed values and no keyring.
         """
@@ -37,16 +49,19 @@ class Project:
         store.create_schema()
         if policy.vault.keyring not in store.names():
             _require_nothing_sealed(policy)
-            Keyring.create(store, open_provider(policy.vault.kek, settings), policy.vault.keyring)
-        project = cls.open(policy, settings)
+            Keyring.create(store, open_keks(policy, settings, formers), policy.vault.keyring)
+        project = cls.open(policy, settings, formers)
         for table in project.tables.values():
             table.create(project.engine, checkfirst=True)
         return project
 
     @classmethod
-    def open(cls, policy: Policy, settings: ProviderSettings) -> Project:
-        """Raises: KmsError when the keys cannot be had; DefinitionChangedError when the data was written otherwise."""
-        keyring, store = open_keyring(policy, settings)
+    def open(cls, policy: Policy, settings: ProviderSettings, formers: Sequence[ProviderSettings] = ()) -> Project:
+        """formers: as open_keks.
+
+        Raises: KmsError when the keys cannot be had; DefinitionChangedError when the data was written otherwise.
+        """
+        keyring, store = open_keyring(policy, settings, formers)
         opened = OpenedVault(keyring, store)
         engine = create_engine(policy.database_url, hide_parameters=True)
         metadata = tables(policy)
@@ -72,7 +87,11 @@ class Project:
 
     @property
     def active_data_key_id(self) -> str:
-        return self.opened.keyring.sealing(Purpose.DATA).key.key_id.hex()
+        """Or, of a closed keyring, that it is closed."""
+        try:
+            return self.opened.keyring.sealing(Purpose.DATA).key.key_id.hex()
+        except KeyringClosedError:
+            return "none (closed)"
 
 
 def _require_nothing_sealed(policy: Policy) -> None:
@@ -95,10 +114,26 @@ def _require_nothing_sealed(policy: Policy) -> None:
     engine.dispose()
 
 
-def open_keyring(policy: Policy, settings: ProviderSettings) -> tuple[Keyring, KeyStore]:
+def open_keks(policy: Policy, settings: ProviderSettings, formers: Sequence[ProviderSettings] = ()) -> RoutedProvider:
+    """The policy's key-encryption keys: kek, which wraps, and kek_former, which unwrap only. Raises: KmsError.
+
+    formers: settings for each of kek_former, in order; where none are given, those of kek.
+    """
+    own = list(formers) or [settings] * len(policy.vault.kek_former)
+    return open_routed(policy.vault.kek, settings, list(zip(policy.vault.kek_former, own, strict=True)))
+
+
+def open_keyring(
+    policy: Policy, settings: ProviderSettings, formers: Sequence[ProviderSettings] = ()
+) -> tuple[Keyring, KeyStore]:
     """The policy's keyring and the store that it is in; no database of data is opened. Raises: KmsError."""
+    return keyring_under(policy, open_keks(policy, settings, formers))
+
+
+def keyring_under(policy: Policy, keks: RoutedProvider) -> tuple[Keyring, KeyStore]:
+    """As open_keyring, with key-encryption keys that are open already."""
     store = KeyStore(open_key_database(policy.keys_url))
-    return Keyring.open(store, open_provider(policy.vault.kek, settings), policy.vault.keyring), store
+    return Keyring.open(store, keks, policy.vault.keyring), store
 
 
 def has_keyring(policy: Policy) -> bool:

@@ -2,7 +2,19 @@
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Double, LargeBinary, MetaData, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    DateTime,
+    Double,
+    LargeBinary,
+    MetaData,
+    Numeric,
+    Table,
+    Text,
+)
 from sqlalchemy.types import TypeEngine
 
 from vault.mapping.sealed_type import Sealed
@@ -35,7 +47,7 @@ def _sealed(declared: ColumnPolicy) -> Sealed[Any]:
     return Sealed(_plain(declared.type), index=terms, bind=declared.bind)
 
 
-def _plain(kind: ColumnType) -> TypeEngine[Any]:
+def _plain(kind: ColumnType) -> TypeEngine[Any]:  # noqa: PLR0911  # one line a type
     match kind:
         case "int":
             return BigInteger()
@@ -45,3 +57,11 @@ def _plain(kind: ColumnType) -> TypeEngine[Any]:
             return Text()
         case "bytes":
             return LargeBinary()
+        case "bool":
+            return Boolean()
+        case "decimal":
+            return Numeric()
+        case "date":
+            return Date()
+        case "datetime":
+            return DateTime(timezone=True)

@@ -1,6 +1,6 @@
 """AppRole: the login of a program, by a role id and a secret id."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kms.logins.auth_mount import login_path, require_auth_mount
 from kms.logins.grant import Grant
@@ -18,7 +18,7 @@ class AppRole:
     Each new login uses the secret id again: its secret_id_num_uses is 0 (no limit), or its logins are counted.
     """
 
-    role_id: str
+    role_id: str = field(repr=False)  # no secret, unless the role has no other
     secret_id: SecretText | WrappedSecretId | None = None
     mount: str = "approle"
 

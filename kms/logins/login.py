@@ -16,6 +16,8 @@ class VaultClient(Protocol):
 
     def write_data(self, path: str, *, data: Mapping[str, Any]) -> Any: ...
 
+    def delete(self, path: str) -> Any: ...
+
 
 # A client that sends this token; with an empty one it sends none.
 Connect = Callable[[SecretText], VaultClient]

@@ -13,7 +13,8 @@ from typing import Final
 
 import hvac.exceptions as hv
 
-from kms.errors import KmsError, LoginExpiredError
+from kms.deadline import held_in_time
+from kms.errors import KmsError, LoginExpiredError, UnavailableError
 from kms.fork import forget_in_child
 from kms.lease import Clock, boottime_clock
 from kms.logins.grant import Grant
@@ -83,7 +84,9 @@ class LoginSession:
             finally:
                 lock.release()
             return held.client if self._held is None else self._held.client
-        with lock:
+        with held_in_time(lock) as in_time:
+            if not in_time:
+                return self._too_late()
             if self._held is not held and self._held is not None:
                 return self._held.client
             return self._next(attempts)
@@ -94,7 +97,9 @@ class LoginSession:
         Then it is the policy that denies.
         """
         attempts, lock = self._attempts, self._lock
-        with lock:
+        with held_in_time(lock) as in_time:
+            if not in_time:
+                return self._too_late()
             held = self._held
             if held is not None and held.client is not refused:
                 return held.client
@@ -104,6 +109,9 @@ class LoginSession:
                 return None
             self._held = None
             return self._next(attempts)
+
+    def _too_late(self) -> UnavailableError:
+        return UnavailableError(f"another thread's login for {self._place} took until the deadline of this call")
 
     def _given_anew(self, held: _Held) -> VaultClient | KmsError | None:
         """A token that we were given costs nothing to look at again; only another one is worth a try."""

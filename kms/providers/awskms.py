@@ -4,19 +4,21 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from kms.errors import CannotUnwrapError, KmsError, UnavailableError
+from kms.errors import CannotUnwrapError, KeyNotFoundError, KmsError, MisconfiguredError, UnavailableError
 from kms.fork import forget_in_child
-from kms.provider import Wrapped
+from kms.patience import Patience
+from kms.provider import KekEnd, Opens, Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.awskms_address import AwsKmsAddress
 from kms.providers.awskms_arn import KeyArn
 from kms.providers.awskms_client import KmsClient, checked_endpoint, connect
 from kms.providers.awskms_context import encryption_context
+from kms.providers.awskms_destroying import DAYS, deletion_date, why_not_deleted
 from kms.providers.awskms_failures import error_for_exception
 from kms.providers.awskms_hush import hushed
-from kms.providers.awskms_patience import Patience
 from kms.secret import SecretKey
 
 __all__ = ["NOT_TOLD", "AwsKmsProvider"]
@@ -42,11 +44,11 @@ class AwsKmsProvider:
     """
 
     def __init__(self, address: AwsKmsAddress, settings: ProviderSettings, *, patience: Patience | None = None) -> None:
-        checked_endpoint(settings)
         self.uri = address.uri
+        checked_endpoint(settings)
         self._address = address
         self._settings = settings
-        self._patience = patience or Patience(deadline=settings.timeout)
+        self._patience = patience or Patience(deadline=settings.deadline)
         self.forget_after_fork()
         forget_in_child(self)
 
@@ -63,7 +65,7 @@ class AwsKmsProvider:
     def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
         """The key under the key that the URI names now, whose ARN is recorded, bound to context."""
         bound = encryption_context(context)
-        answer = self._patience.persist(lambda: self._encrypt(key, bound))
+        answer = self._patience.persist(lambda: self._encrypt(key, bound), self._patience.end())
         if isinstance(answer, KmsError):
             raise answer
         return answer
@@ -76,16 +78,67 @@ class AwsKmsProvider:
         """The keys under the newest material of the key that the URI names now; they stay inside KMS."""
         return self._of_all(self._re_encrypt, wrapped)
 
+    def opens(self, kek: str) -> Opens:
+        """Any key of the URI's region and account; where it says no account, the login's may be another."""
+        try:
+            self._address.key_id_of(kek)
+        except CannotUnwrapError:
+            return Opens.NO
+        return Opens.PERHAPS if self._address.account is None else Opens.SURELY
+
+    def require_destroyable(self, kek: str) -> None:
+        """A login needs kms:DescribeKey, and kms:ScheduleKeyDeletion to destroy it."""
+        metadata = self._described(kek)
+        if isinstance(metadata, KmsError) and not isinstance(metadata, KeyNotFoundError):
+            raise metadata
+
+    def destroy_kek(self, kek: str, *, waiting_days: int, now: datetime) -> KekEnd:
+        """Scheduled for waiting_days, 7 to 30, from now; one that is scheduled already keeps its date."""
+        if waiting_days not in DAYS:
+            raise MisconfiguredError(f"AWS KMS waits {DAYS[0]} to {DAYS[-1]} days, not {waiting_days}")
+        metadata = self._described(kek)
+        if isinstance(metadata, KeyNotFoundError):
+            return KekEnd(kek, now, final=True)
+        if isinstance(metadata, KmsError):
+            raise metadata
+        answer: dict[str, Any] | KmsError = metadata
+        if metadata.get("KeyState") != "PendingDeletion":
+            members = {"KeyId": metadata["KeyId"], "PendingWindowInDays": waiting_days}
+            answer = self._persist(lambda: self._call("schedule_key_deletion", kek, **members))
+        date = answer if isinstance(answer, KmsError) else deletion_date(kek, answer)
+        if isinstance(date, KmsError):
+            raise date
+        return KekEnd(kek, date, final=True)
+
+    def _described(self, kek: str) -> dict[str, Any] | KmsError:
+        """What KMS says of the key, if it may be deleted or was; not by an alias, which may have moved."""
+        try:
+            pinned = self._address.key_id_of(kek)
+        except CannotUnwrapError as elsewhere:
+            return elsewhere
+        answer = self._persist(lambda: self._call("describe_key", kek, KeyId=pinned))
+        if isinstance(answer, KmsError):
+            return answer
+        metadata = answer.get("KeyMetadata")
+        if not isinstance(metadata, dict):
+            return UnavailableError(f"the endpoint of {kek} gave no proper answer")
+        return why_not_deleted(kek, metadata) or metadata
+
+    def _persist(self, call: Callable[[], dict[str, Any] | KmsError]) -> dict[str, Any] | KmsError:
+        return self._patience.persist(call, self._patience.end())
+
     def _of_all(
         self, operation: Callable[[Wrapped, bytes], Given | KmsError], wrapped: Sequence[tuple[Wrapped, bytes]]
     ) -> list[Given]:
         """In order, a few at a time. After a failure no more are begun; the first in order is raised."""
-        failed = threading.Event()
+        failed, end = threading.Event(), self._patience.end()
 
         def ask(pair: tuple[Wrapped, bytes]) -> Given | KmsError:
             if failed.is_set():  # by one before this in order, which is therefore what is raised
                 return UnavailableError(f"{self.uri} was not asked again")
-            answer = self._patience.persist(lambda: operation(*pair))
+            if self._patience.is_over(end):
+                return UnavailableError(f"the call for {self.uri} took until its deadline: is a longer one needed?")
+            answer = self._patience.persist(lambda: operation(*pair), end)
             if isinstance(answer, KmsError):
                 failed.set()
             return answer
@@ -173,11 +226,10 @@ class AwsKmsProvider:
     def _call(self, operation: str, kek: str, **members: Any) -> dict[str, Any] | KmsError:
         """The answer. Errors are returned, and raised by callers whose frames hold no key in the clear."""
         try:
-            client = self._connected()
-            with hushed():
-                answer = getattr(client, operation)(**members)
+            with hushed():  # credentials are asked for when the client is made
+                answer = getattr(self._connected(), operation)(**members)
         except KmsError as ours:
-            return ours
+            return type(ours)(*ours.args)  # without this frame, which holds a key
         except Exception as raised:  # noqa: BLE001  # whatever it is, its text may hold a body
             return error_for_exception(raised, kek)
         return answer if isinstance(answer, dict) else UnavailableError(f"the endpoint of {kek} gave no proper answer")

@@ -1,4 +1,4 @@
-"""Hush: what botocore would log of a call that carries a key in the clear is dropped, whatever the level."""
+"""Hush: what botocore would log of a call, which carries a key and a login, is dropped, whatever the level."""
 
 import logging
 from collections.abc import Iterator
@@ -8,8 +8,9 @@ from typing import Final
 
 __all__ = ["hushed"]
 
-# Those that log bodies of requests or answers at DEBUG. A filter serves only the logger it is on, not those below.
-LOGGERS: Final = ("botocore.endpoint", "botocore.parsers")
+# Those that log bodies of requests or answers at DEBUG, or headers with a session token, or what gives credentials out
+# and its answers. A filter serves only the logger it is on, not those below.
+LOGGERS: Final = ("botocore.auth", "botocore.endpoint", "botocore.parsers", "botocore.utils")
 _quiet: ContextVar[bool] = ContextVar("noisevault_awskms_hush", default=False)
 
 
@@ -25,7 +26,7 @@ _hush: Final = _Hush()
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """Within it, this thread's calls leave no body in a log."""
+    """Within it, this thread's calls leave no body and no header in a log."""
     for name in LOGGERS:
         logging.getLogger(name).addFilter(_hush)  # adds it once
     token = _quiet.set(True)

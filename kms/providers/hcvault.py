@@ -4,11 +4,13 @@ import base64
 import re
 import threading
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import hvac
 import requests
 
+from kms.deadline import ends, until
 from kms.errors import (
     AccessDeniedError,
     CannotUnwrapError,
@@ -22,11 +24,14 @@ from kms.fork import forget_in_child
 from kms.logins.login import VaultClient
 from kms.logins.session import LoginSession
 from kms.logins.token import Token
-from kms.provider import Wrapped
+from kms.patience import Patience
+from kms.provider import KekEnd, Opens, Wrapped
 from kms.provider_settings import ProviderSettings
-from kms.providers.hcvault_address import TransitAddress
+from kms.providers.hcvault_address import TransitAddress, same_path
 from kms.providers.hcvault_client import connect, open_session
+from kms.providers.hcvault_destroying import TransitDestroying
 from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text, oldest_of, version_of
+from kms.providers.hcvault_tls import tls_error
 from kms.secret import SecretKey, SecretText
 
 __all__ = ["TransitProvider"]
@@ -49,10 +54,13 @@ class TransitProvider:
     """Wraps with encrypt, unwraps with batched decrypt, rewraps with batched rewrap.
 
     The policy needs read on MOUNT/keys/NAME and update on MOUNT/encrypt/NAME to make keys, update on
-    MOUNT/decrypt/NAME to use them, and update on MOUNT/rewrap/NAME to rewrap them; never create.
+    MOUNT/decrypt/NAME to use them, and update on MOUNT/rewrap/NAME to rewrap them; never create. A call, logins
+    and further attempts included, begins no request after the settings' deadline.
     """
 
-    def __init__(self, address: TransitAddress, settings: ProviderSettings) -> None:
+    def __init__(
+        self, address: TransitAddress, settings: ProviderSettings, *, patience: Patience | None = None
+    ) -> None:
         login = settings.login if settings.token is None else Token(settings.token)
         if login is None:
             raise MisconfiguredError(
@@ -62,7 +70,9 @@ class TransitProvider:
         self.kek = address.kek
         self._address = address
         self._settings = settings
+        self._patience = patience or Patience(deadline=settings.deadline)
         self._logins = LoginSession(login, self._client_with, self._explain, address.kek)
+        self._destroying = TransitDestroying(address, self._request, self._logins, self._explain)
         self.forget_after_fork()
         forget_in_child(self)
 
@@ -81,8 +91,9 @@ class TransitProvider:
 
     def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
         """The key under the newest version, bound to context; refused unless the Transit key derives by context."""
-        self._require_derived()
-        data = self._write("encrypt", {"plaintext": _b64(key.raw), "context": _b64(context)})
+        with until(self._patience.end()):
+            self._require_derived()
+            data = self._write("encrypt", {"plaintext": _b64(key.raw), "context": _b64(context)})
         if isinstance(data, Exception):
             raise data
         try:
@@ -93,11 +104,28 @@ class TransitProvider:
 
     def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
         """The keys, in order, by as few requests as the server takes."""
-        return self._in_batches("decrypt", self._key, wrapped)
+        with until(self._patience.end()):
+            return self._in_batches("decrypt", self._key, wrapped)
 
     def rewrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[Wrapped]:
         """The keys under the newest version, in order, by as few requests as the server takes; none is shown to us."""
-        return self._in_batches("rewrap", self._rewrapped, wrapped)
+        with until(self._patience.end()):
+            return self._in_batches("rewrap", self._rewrapped, wrapped)
+
+    def opens(self, kek: str) -> Opens:
+        """The Transit key of the URI; perhaps also what was its name on a server called otherwise."""
+        if kek == self.kek:
+            return Opens.SURELY
+        return Opens.PERHAPS if same_path(kek, self.kek) else Opens.NO
+
+    def require_destroyable(self, kek: str) -> None:
+        """The policy needs read on MOUNT/keys/NAME, and delete on it to destroy it."""
+        self._destroying.require_destroyable(kek)
+
+    def destroy_kek(self, kek: str, *, waiting_days: int, now: datetime) -> KekEnd:
+        """All versions at once; Transit has no waiting period."""
+        del waiting_days
+        return self._destroying.destroy(kek, now)
 
     def _in_batches(
         self,
@@ -112,7 +140,7 @@ class TransitProvider:
             if isinstance(batch, _TooComplexError) and size > 1:
                 size //= 2
             elif isinstance(batch, Exception):
-                raise batch
+                raise self._of_another(batch, wrapped)
             else:
                 given += batch
         return given
@@ -148,6 +176,13 @@ class TransitProvider:
         known = error_for_text(text, self.kek, wrapped_by=one.ciphertext)
         return known or CannotUnwrapError(f"a wrapped key does not open under {self.kek}")
 
+    def _of_another(self, error: KmsError, wrapped: Sequence[tuple[Wrapped, bytes]]) -> KmsError:
+        """The error, or what is more likely: that a row names another KEK."""
+        other = next((one.kek for one, _ in wrapped if one.kek not in {"", self.kek}), None)
+        if other is None or not isinstance(error, CannotUnwrapError):
+            return error
+        return CannotUnwrapError(f"wrapped by {other}, but the key is {self.kek}: give the URI of the right one")
+
     def _key(self, result: dict[str, Any]) -> SecretKey | KmsError:
         try:
             return SecretKey(base64.b64decode(result["plaintext"], validate=True))
@@ -181,6 +216,9 @@ class TransitProvider:
 
         oldest: of the ciphertexts in the body, the one of the oldest version.
         """
+        return self._patience.persist(lambda: self._attempt(path, body, oldest), ends())
+
+    def _attempt(self, path: str, body: dict[str, Any] | None, oldest: bytes) -> dict[str, Any] | KmsError:
         client = self._logins.client()
         if isinstance(client, KmsError):
             return client
@@ -208,6 +246,8 @@ class TransitProvider:
     def _explain(self, raised: Exception, oldest: bytes = b"") -> KmsError:
         if isinstance(raised, hvac.exceptions.VaultError) and TOO_COMPLEX in str(raised):
             return _TooComplexError(f"the server of {self.kek} takes fewer JSON strings than one request needs")
+        if isinstance(raised, requests.exceptions.SSLError):
+            return tls_error(raised, self.kek, self._settings)
         return error_for_exception(raised, self.kek, wrapped_by=oldest)
 
     def _client_with(self, token: SecretText) -> hvac.Client:

@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from kms.errors import MisconfiguredError
 
-__all__ = ["TransitAddress"]
+__all__ = ["TransitAddress", "same_path"]
 
 EXAMPLE: Final = "hcvault://vault.example.org:8200/transit/keys/NAME"
 DEFAULT_PORT: Final = 8200
@@ -41,6 +41,12 @@ class TransitAddress:
         authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         scheme = "http" if plain_http_to_loopback else "https"
         return cls(f"{scheme}://{authority}", mount, key, f"hcvault://{authority}/{place}/keys/{key}")
+
+
+def same_path(kek: str, other: str) -> bool:
+    """Whether two stored identities differ in the server's name at most, by which one server may go twice."""
+    (scheme, _, rest), (other_scheme, _, other_rest) = kek.partition("://"), other.partition("://")
+    return scheme == other_scheme == "hcvault" and rest.partition("/")[2] == other_rest.partition("/")[2]
 
 
 def _split(uri: str) -> SplitResult:

@@ -21,6 +21,7 @@ from kms.errors import (
     MisconfiguredError,
     UnavailableError,
 )
+from kms.providers.hcvault_adapter import PastDeadlineError
 
 __all__ = ["TOO_COMPLEX", "error_for_exception", "error_for_text", "oldest_of", "version_of"]
 
@@ -30,9 +31,9 @@ TOO_COMPLEX: Final = "refused JSON input due to high complexity"
 _VERSION: Final = re.compile(rb"vault:v([1-9][0-9]{0,9}):")
 
 RETIRED: Final = (
-    "a wrapped key is of version {version} of {kek}, which is retired or trimmed: lower its min_decryption_version"
-    " by `bao write {path}/config min_decryption_version={version}`, then run `noisevault keys rewrap`; if the version"
-    " was trimmed, restore the Transit key from a backup first"
+    "a wrapped key is of version {version} of {kek}, which is too old, retired or trimmed: lower its"
+    " min_decryption_version by `bao write {path}/config min_decryption_version={version}`, then run"
+    " `noisevault keys rewrap`; if the version was trimmed, restore the Transit key from a backup first"
 )
 
 _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
@@ -55,8 +56,11 @@ _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
 
 HEADER: Final = "the token or the namespace for {kek} is not one line of plain text: is there a line break in it?"
 
+LATE: Final = "the call for {kek} took until its deadline; if the server is only slow, set a longer deadline"
+
 # In this order: SSLError is a ConnectionError, and all of requests' errors are OSErrors.
 _EXCEPTIONS: Final[tuple[tuple[type[Exception], type[KmsError], str], ...]] = (
+    (PastDeadlineError, UnavailableError, LATE),
     (requests.exceptions.SSLError, MisconfiguredError, "the TLS certificate of the server of {kek} is not trusted"),
     (requests.exceptions.InvalidURL, MisconfiguredError, "the address of {kek} cannot be used"),
     (requests.exceptions.InvalidHeader, MisconfiguredError, HEADER),

@@ -3,6 +3,7 @@
 import hmac
 import os
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -19,8 +20,8 @@ from kms.passphrase_file import (
     passphrase_file,
 )
 from kms.passphrase_kdf import RFC_9106_LOW_MEMORY, PassphraseKdf
-from kms.private_file import read_private_file, write_private_file
-from kms.provider import Wrapped
+from kms.private_file import read_private_file, remove_private_file, write_private_file
+from kms.provider import KekEnd, Opens, Wrapped
 from kms.secret import SecretKey, SecretText
 
 __all__ = ["LocalProvider", "create_key_file", "is_passphrase_protected", "read_key_file"]
@@ -40,12 +41,16 @@ class LocalProvider:
     ciphertext: | nonce, 12 | AES-256-GCM of the data key with the context as AAD | tag, 16 |
     """
 
-    __slots__ = ("_cipher", "_random", "kek")
+    __slots__ = ("_cipher", "_file", "_random", "kek")
 
-    def __init__(self, kek: SecretKey, *, random: Callable[[int], bytes] = os.urandom) -> None:
+    def __init__(
+        self, kek: SecretKey, *, random: Callable[[int], bytes] = os.urandom, file: Path | None = None
+    ) -> None:
+        """file: where the key was read from, if it is to be removed one day."""
         self.kek = f"local:{fingerprint(kek)}"
         self._cipher = AESGCM(derive(kek, framed(b"noisevault/1 local wrap")).raw)
         self._random = random
+        self._file = file
 
     @classmethod
     def from_uri(cls, uri: str, passphrase: SecretText | None = None) -> "LocalProvider":
@@ -53,7 +58,7 @@ class LocalProvider:
         scheme, _, path = uri.partition(":")
         if scheme != "local" or not path:
             raise KeyFileError("a local key is named local:PATH, such as local:/etc/noisevault/kek")
-        return cls(read_key_file(Path(path), passphrase))
+        return cls(read_key_file(Path(path), passphrase), file=Path(path))
 
     def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
         """The key under a fresh random nonce, bound to context."""
@@ -63,6 +68,25 @@ class LocalProvider:
     def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
         """The keys, in order. Raises: CannotUnwrapError."""
         return [self._unwrap_one(one, context) for one, context in wrapped]
+
+    def opens(self, kek: str) -> Opens:
+        """Only what the key in the file wrapped."""
+        return Opens.SURELY if kek == self.kek else Opens.NO
+
+    def require_destroyable(self, kek: str) -> None:
+        """It is the key of a file that can be named."""
+        if kek != self.kek or self._file is None:
+            raise CannotUnwrapError(f"{kek} is not the key of a file that this provider read: remove its file by hand")
+
+    def destroy_kek(self, kek: str, *, waiting_days: int, now: datetime) -> KekEnd:
+        """Remove the file. Of copies, and of what a disk keeps of it, nothing is known."""
+        del waiting_days
+        self.require_destroyable(kek)
+        assert self._file is not None  # noqa: S101  # require_destroyable says so
+        remove_private_file(self._file, "key file")
+        return KekEnd(
+            kek, now, final=False, remains=f"the file {self._file} was removed; its copies are not known here"
+        )
 
     def newest(self) -> tuple[str, str]:
         """The key in the file, which is the only one."""

@@ -4,9 +4,10 @@ import hmac
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Final, TypeVar
 
-from kms.errors import CannotUnwrapError, KmsError, MisconfiguredError, MissingExtraError
+from kms.errors import CannotUnwrapError, KeyNotFoundError, KmsError, MisconfiguredError, MissingExtraError
 
 try:
     from pkcs11.exceptions import PKCS11Error
@@ -14,12 +15,12 @@ except ImportError:
     raise MissingExtraError("keys on PKCS#11 tokens need an extra: pip install 'noisevault[pkcs11]'") from None
 
 from kms.private_file import read_private_file
-from kms.provider import Wrapped
+from kms.provider import KekEnd, Opens, Wrapped
 from kms.provider_settings import ProviderSettings
-from kms.providers.pkcs11_address import Pkcs11Address
+from kms.providers.pkcs11_address import Pkcs11Address, kek_identity, may_be_one_key
 from kms.providers.pkcs11_failures import error_for, is_lost
 from kms.providers.pkcs11_kek import SP_800_38D_IV_BYTES, SP_800_38D_TAG_BYTES, TokenKey
-from kms.providers.pkcs11_module import Module, loaded_module
+from kms.providers.pkcs11_module import Module, loaded_module, serial_text
 from kms.secret import SecretKey, SecretText
 
 __all__ = ["Pkcs11Provider"]
@@ -45,13 +46,13 @@ class Pkcs11Provider:
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
         """pin: where the address names no file with it."""
+        self._address = address
+        self._held: tuple[int, TokenKey] | None = None
         if (pin is None) == (address.pin_file is None):
             raise MisconfiguredError(f"{address} needs its PIN in one place: pin-source=file:/PATH, or the settings")
-        self._address = address
         self._settings_pin = pin
         self._random = random
         self._module: Module = loaded_module(address.module)
-        self._held: tuple[int, TokenKey] | None = None
 
     @classmethod
     def from_uri(cls, uri: str, settings: ProviderSettings = ProviderSettings()) -> "Pkcs11Provider":
@@ -71,6 +72,55 @@ class Pkcs11Provider:
     def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:
         """The keys, in order; a token takes them one by one."""
         return self._on_token(lambda kek: [self._open(kek, one, context) for one, context in wrapped])
+
+    def opens(self, kek: str) -> Opens:
+        """The key that the address names; perhaps also one of the same token that may have been renamed since."""
+        if not kek.startswith("pkcs11:"):
+            return Opens.NO
+        try:
+            identity, _ = self.newest() if self._held is None else (self.kek, ONLY_VERSION)
+        except KmsError:
+            return Opens.PERHAPS
+        if kek == identity:
+            return Opens.SURELY
+        return Opens.PERHAPS if may_be_one_key(kek, identity) else Opens.NO
+
+    def require_destroyable(self, kek: str) -> None:
+        """The key that the address names is the one, or was: its token is there, and it is not."""
+        try:
+            identity, _ = self.newest()
+        except KeyNotFoundError:
+            identity = self._with_session(self._named_on)
+            if may_be_one_key(kek, identity):
+                return
+        if kek != identity:
+            raise CannotUnwrapError(f"{kek} is not {identity}: give the URI of the right one")
+
+    def destroy_kek(self, kek: str, *, waiting_days: int, now: datetime) -> KekEnd:
+        """Take it off the token at once."""
+        del waiting_days
+        self.require_destroyable(kek)
+        with suppress(KeyNotFoundError):
+            self._with_session(self._take_off)
+        return KekEnd(kek, now, final=True, remains="backups and clones of the token still hold the key")
+
+    def _take_off(self) -> None:
+        with self._module.writing_session(self._address, self._pin) as session:
+            TokenKey.find(session, self._address).destroy()
+        self._held = None
+
+    def _named_on(self) -> str:
+        """What the key that the address names is called, if it is on this token."""
+        session = self._module.session(self._address, self._pin)
+        return kek_identity(serial_text(session.token), self._address.id or b"", self._address.object or "")
+
+    def _with_session(self, work: Callable[[], T]) -> T:
+        with self._module.lock:
+            try:
+                return work()
+            except PKCS11Error as raised:
+                failure = self._error(raised)
+        raise failure
 
     def newest(self) -> tuple[str, str]:
         """The one key that the address names, as the token describes it now."""

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from kms.errors import MisconfiguredError
 
-__all__ = ["Pkcs11Address", "kek_identity"]
+__all__ = ["Pkcs11Address", "kek_identity", "may_be_one_key"]
 
 EXAMPLE: Final = "pkcs11:token=NAME;object=KEY?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=file:/etc/pin"
 # Ours: what of RFC 7512, section 2.3, can be served. A slot's number changes when a token is plugged in elsewhere.
@@ -78,6 +78,13 @@ class Pkcs11Address:
 def kek_identity(serial: str, key_id: bytes, label: str) -> str:
     """The exact key: serial number of its token, id and label, whichever of the two it has."""
     return f"pkcs11:{';'.join([f'serial={_quoted(serial)}', *_key(key_id or None, label or None)])}"
+
+
+def may_be_one_key(identity: str, other: str) -> bool:
+    """Whether two stored identities can be of one key, whose id or label, but not both, was changed meanwhile."""
+    one, two = (dict(part.partition("=")[::2] for part in i.partition(":")[2].split(";")) for i in (identity, other))
+    same = [name for name in ("id", "object") if name in one and one.get(name) == two.get(name)]
+    return one.get("serial") == two.get("serial") and bool(same)
 
 
 def _key(key_id: bytes | None, label: str | None) -> list[str]:

@@ -84,6 +84,10 @@ class TokenKey:
                 raise
         return None
 
+    def destroy(self) -> None:
+        """Take the key off its token; the session must be one that may write. Raises: PKCS11Error."""
+        self._handle.destroy()
+
     def _works(self, iv: bytes) -> bool:
         zeros = bytes(KEK_BYTES)
         try:

@@ -50,6 +50,11 @@ class Module:
             self._sessions[token.serial] = self._logged_in(token, pin(), address)
         return self._sessions[token.serial]
 
+    def writing_session(self, address: Pkcs11Address, pin: Callable[[], SecretText]) -> pkcs11.Session:
+        """Another session with the token, which may change what is on it; the caller closes it. Raises: as session."""
+        self.session(address, pin)  # the login is the process's
+        return self._token(address).open(rw=True)
+
     def _logged_in(self, token: pkcs11.Token, pin: SecretText, address: Pkcs11Address) -> pkcs11.Session:
         if pin == self._refused.get(token.serial):
             raise AccessDeniedError(

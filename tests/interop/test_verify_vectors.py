@@ -26,6 +26,21 @@ def test_javascript_opens_finds_and_refuses_as_published() -> None:
     for name in FILES:
         assert counts[name] == len(json.loads((VECTORS / f"{name}.json").read_text())["tests"])
     assert counts["kms_derive derived"] >= 10
+    assert counts["kms_local"] == 1
+    assert counts["kms_pkcs11"] == len(json.loads((VECTORS / "kms_pkcs11.json").read_text())["tests"])
+
+
+def test_javascript_opens_key_files_under_a_passphrase() -> None:
+    """Those under argon2id by Node 24.7 and later; a Node without it says how many it left out."""
+    counts = json.loads(read_by_node(VECTORS).stdout)
+    tests = json.loads((VECTORS / "kms_passphrase_file.json").read_text())["tests"]
+    wants_argon2id = [t for t in tests if t.get("error") != "KeyFileError" and "argon2id" in t["file"]]
+    answer: Any = node(
+        ["-p", "crypto.argon2Sync !== undefined"], return_completed_process=True, capture_output=True, text=True
+    )
+    left_out = 0 if answer.stdout.strip() == "true" else len(wants_argon2id)
+    assert counts["kms_passphrase_file not read"] == left_out
+    assert counts["kms_passphrase_file"] == len(tests) - left_out
 
 
 @pytest.mark.parametrize(
@@ -37,6 +52,9 @@ def test_javascript_opens_finds_and_refuses_as_published() -> None:
         ("sealed_value", "sealed"),
         ("term", "term"),
         ("definition", "fingerprint"),
+        ("kms_pkcs11", "wrapped"),
+        ("kms_pkcs11", "context"),
+        ("kms_passphrase_file", "key"),
     ],
 )
 def test_a_wrong_vector_is_noticed(tmp_path: Path, name: str, member: str) -> None:
@@ -49,6 +67,16 @@ def test_a_wrong_vector_is_noticed(tmp_path: Path, name: str, member: str) -> No
     run = read_by_node(tmp_path)
     assert run.returncode != 0
     assert f"{name} {test['tcId']}: " in run.stderr
+
+
+@pytest.mark.parametrize("member", ["ciphertext", "kek", "key"])
+def test_a_wrong_vector_of_a_key_file_is_noticed(tmp_path: Path, member: str) -> None:
+    for path in VECTORS.glob("*.json"):
+        shutil.copy(path, tmp_path)
+    content = json.loads((tmp_path / "kms_local.json").read_text())
+    content[member] = content[member][:-1] + ("1" if content[member][-1] == "0" else "0")
+    (tmp_path / "kms_local.json").write_text(json.dumps(content))
+    assert read_by_node(tmp_path).returncode != 0
 
 
 @pytest.mark.parametrize("name", FILES)

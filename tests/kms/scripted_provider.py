@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from kms.errors import KmsError
-from kms.provider import Wrapped
+from kms.provider import Opens, Wrapped
 from kms.providers.local import LocalProvider
 from kms.secret import SecretKey
 
@@ -19,6 +19,9 @@ class ScriptedProvider:
         self.before: Callable[[], None] = lambda: None
         self.batches: list[int] = []
         self._lock = threading.Lock()
+
+    def opens(self, kek: str) -> Opens:
+        return self._real.opens(kek)
 
     def wrap(self, key: SecretKey, context: bytes) -> Wrapped:
         return self._real.wrap(key, context)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kms.each_alone import all_or_each_alone
+from kms.each_alone import all_or_each_alone, not_all
 from kms.errors import CannotUnwrapError, UnavailableError
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
@@ -43,3 +43,13 @@ def test_an_outage_is_raised_after_one_call(store: KeyStore, provider: ScriptedP
 def test_nothing_is_asked_for_nothing(provider: ScriptedProvider) -> None:
     assert all_or_each_alone(provider.unwrap, []) == ({}, {})
     assert provider.batches == []
+
+
+def test_what_was_not_done_is_told_by_reason_with_the_ids() -> None:
+    same = CannotUnwrapError("changed")
+    error = not_all("moved", {b"\x01" * 4: same, b"\x02" * 4: same, b"\x03" * 4: CannotUnwrapError("short")}, 4)
+    assert isinstance(error, CannotUnwrapError)
+    assert str(error) == (
+        "3 of 4 keys are not moved, the others are: key 01010101, 02020202: changed; key 03030303: short"
+    )
+    assert str(not_all("moved", {b"\x01" * 4: same}, 1)) == "1 of 1 keys are not moved: key 01010101: changed"

@@ -11,7 +11,7 @@ from kms.key_record import KeyringState, KeyState, Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from tests.kms.racing import race
-from tests.kms.rested import let_rest
+from tests.kms.rested import retire_and_destroy
 from tests.kms.scripted_provider import ScriptedProvider
 
 DATA = Purpose.DATA
@@ -35,8 +35,7 @@ def test_ids_that_repeat_are_drawn_again_tombstones_and_other_keyrings_included(
     one = Keyring.create(any_store, provider, "one", random=repeating(b"aaaa", b"aaaa", bytes(4), b"bbbb", b"cccc"))
     assert [r.key_id for r in one.records()] == [b"aaaa", b"bbbb", b"cccc"]
     one.lifecycle.rotate(DATA)
-    let_rest(any_store.engine)
-    one.lifecycle.destroy(b"aaaa")
+    retire_and_destroy(one, any_store.engine, b"aaaa")
     two = Keyring.create(any_store, provider, "two", random=repeating(b"aaaa", b"xxxx", b"yyyy", b"dddd"))
     assert b"aaaa" not in {r.key_id for r in two.records()}
     three = Keyring.open(any_store, provider, "one", random=repeating(b"dddd", b"aaaa", b"bbbb", b"eeee"))

@@ -7,23 +7,24 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from kms.errors import CannotUnwrapError, KeyringError, UnavailableError
+from kms.errors import CannotUnwrapError, KeyringError
 from kms.key_database import reading, writing
 from kms.key_record import KeyRecord, KeyringState, KeyState, Purpose
-from kms.key_store import KeyStore, _lock_keyring
+from kms.key_store import KeyStore
 from kms.key_tables import key_table
+from kms.locked_keyring import lock_keyring
 from kms.new_key import new_key
 from kms.provider import Wrapped
 from kms.providers.local import LocalProvider
 from kms.secret import SecretKey
 from tests.kms.racing import race
+from tests.kms.rested import end_at_once
 
 KEYRING = bytes(15) + b"\1"
 NOW = datetime(2026, 1, 1, 12, 30, 0, 123456, tzinfo=UTC)
@@ -77,7 +78,7 @@ def test_a_name_serves_one_keyring(any_store: KeyStore) -> None:
 
 def test_key_ids_are_unique_in_the_whole_store_tombstones_included(any_store: KeyStore) -> None:
     with_keyring(any_store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
-    any_store.destroy(KEYRING, b"aaaa")
+    end_at_once(any_store, KEYRING, b"aaaa")
     other = bytes(16)
     assert not any_store.create_keyring(KeyringState(other, "second", (record(b"aaaa", keyring_id=other),)))
     assert any_store.names() == ["main"], "a keyring whose keys were refused must not stay behind"
@@ -126,59 +127,6 @@ def test_activating_on_old_news_changes_nothing(any_store: KeyStore, new: KeyRec
     assert any_store.load("main") == before
 
 
-def test_a_destroyed_key_leaves_a_tombstone_without_its_bytes(any_store: KeyStore) -> None:
-    with_keyring(any_store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
-    any_store.destroy(KEYRING, b"aaaa")
-    any_store.destroy(KEYRING, b"aaaa")
-    with reading(any_store.engine) as connection:
-        row = connection.execute(select(key_table).where(key_table.c.key_id == b"aaaa")).one()
-    assert (row.state, row.wrapped) == ("destroyed", None)
-    assert not record_of(any_store, b"aaaa").live
-
-
-def files_of(store: KeyStore) -> bytes:
-    """All that SQLite has on the disk: the database file and what lies beside it."""
-    path = Path(str(store.engine.url.database))
-    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
-
-
-def test_the_wrapped_bytes_of_a_destroyed_key_are_overwritten_on_sqlite(store: KeyStore) -> None:
-    with_keyring(store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
-    wrapped = record_of(store, b"aaaa").wrapped
-    assert wrapped is not None
-    assert wrapped.ciphertext in files_of(store)
-    store.destroy(KEYRING, b"aaaa")
-    assert wrapped.ciphertext not in files_of(store)
-
-
-def test_bytes_that_could_not_be_erased_are_told_and_erased_by_another_try(store: KeyStore) -> None:
-    with_keyring(store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
-    wrapped = record_of(store, b"aaaa").wrapped
-    assert wrapped is not None
-    with reading(store.engine) as slow, store.engine.connect() as other:
-        slow.execute(select(key_table)).all()
-        other.connection.cursor().execute("PRAGMA busy_timeout = 0")
-        other.close()
-        with pytest.raises(UnavailableError, match="log cannot be emptied"):
-            store.destroy(KEYRING, b"aaaa")
-    store.destroy(KEYRING, b"aaaa")
-    assert wrapped.ciphertext not in files_of(store)
-
-
-@pytest.mark.parametrize("key_id", [b"bbbb", b"zzzz"], ids=["active", "unknown"])
-def test_only_a_key_that_no_longer_seals_is_destroyed(any_store: KeyStore, key_id: bytes) -> None:
-    with_keyring(any_store, record(b"bbbb"))
-    with pytest.raises(KeyringError, match=r"cannot become destroyed: rotate first|no key 7a7a7a7a"):
-        any_store.destroy(KEYRING, key_id)
-    assert record_of(any_store, b"bbbb").live
-
-
-def test_a_key_of_another_keyring_is_not_destroyed(any_store: KeyStore) -> None:
-    with_keyring(any_store, record(b"aaaa", state=KeyState.DEACTIVATED), record(b"bbbb", 2))
-    with pytest.raises(KeyringError, match="no key 61616161"):
-        any_store.destroy(bytes(16), b"aaaa")
-
-
 def test_a_key_is_added_as_pre_active_only(any_store: KeyStore) -> None:
     with pytest.raises(KeyringError, match="pre-active"):
         any_store.add(record(b"aaaa"))
@@ -201,7 +149,16 @@ def test_wrapped_bytes_swapped_by_sql_open_in_neither_place(any_store: KeyStore)
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("state", "asleep"), ("state", "destroyed"), ("purpose", "fun"), ("sequence", 0), ("created_at", "yesterday")],
+    [
+        ("state", "asleep"),
+        ("state", "destroyed"),
+        ("purpose", "fun"),
+        ("sequence", 0),
+        ("created_at", "yesterday"),
+        ("changed_at", "2026-01-01"),
+        ("destroy_after", "2026-01-01T00:00:00.000000+00:00"),
+        ("state", "retired"),
+    ],
 )
 def test_a_row_changed_by_hand_is_told_as_such(any_store: KeyStore, column: str, value: object) -> None:
     with_keyring(any_store, record(b"aaaa"))
@@ -298,7 +255,7 @@ def test_changes_to_one_keyring_queue(any_store: KeyStore) -> None:
     results: list[bool] = []
     late = threading.Thread(target=lambda: results.append(any_store.activate(record(b"cccc", 3), instead_of=b"aaaa")))
     with writing(any_store.engine) as connection:
-        _lock_keyring(connection, KEYRING)
+        lock_keyring(connection, KEYRING)
         late.start()
         late.join(0.5)
         assert late.is_alive()
@@ -330,6 +287,6 @@ def test_wrapped_bytes_are_replaced_only_where_they_are_what_they_were(any_store
     assert any_store.load("main").records == (replace(one, wrapped=new), replace(two, wrapped=new))
     assert any_store.replace_wrapped([(one, late), (replace(two, wrapped=new), late)]) == {b"bbbb"}
     assert any_store.load("main").records == (replace(one, wrapped=new), replace(two, wrapped=late))
-    any_store.destroy(KEYRING, b"aaaa")
+    end_at_once(any_store, KEYRING, b"aaaa")
     assert any_store.replace_wrapped([(replace(one, wrapped=new), late)]) == frozenset()
     assert any_store.replace_wrapped([]) == frozenset()

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from kms.errors import KeyFileError, KmsError, MisconfiguredError, UnknownProviderError
-from kms.open_provider import open_provider
+from kms.open_provider import open_provider, open_routed
 from kms.provider_settings import ProviderSettings
 from kms.providers.awskms import AwsKmsProvider
 from kms.providers.hcvault import TransitProvider
 from kms.providers.local import LocalProvider, create_key_file
-from kms.secret import SecretText
+from kms.secret import SecretKey, SecretText
 
 SETTINGS = ProviderSettings(token=SecretText("s.hunter2"))
 
@@ -55,3 +55,18 @@ def test_a_token_is_needed_and_is_not_looked_for(monkeypatch: pytest.MonkeyPatch
 def test_the_token_is_not_printed() -> None:
     provider = open_provider("hcvault://vault.example.org/transit/keys/main", SETTINGS)
     assert "hunter2" not in f"{SETTINGS!r} {provider!r} {provider}"
+
+
+def test_former_keks_are_opened_by_the_same_settings_or_their_own(tmp_path: Path) -> None:
+    secret = SecretText("correct horse battery staple")
+    create_key_file(tmp_path / "plain")
+    create_key_file(tmp_path / "protected", passphrase=secret)
+    plain, protected = f"local:{tmp_path / 'plain'}", f"local:{tmp_path / 'protected'}"
+    routed = open_routed(plain, formers=[(protected, ProviderSettings(passphrase=secret))])
+    former = open_provider(protected, ProviderSettings(passphrase=secret))
+    key = SecretKey(bytes(32))
+    assert routed.unwrap([(former.wrap(key, b""), b""), (routed.wrap(key, b""), b"")]) == [key, key]
+    with pytest.raises(MisconfiguredError, match="has a passphrase"):
+        open_routed(plain, formers=[protected])
+    same = open_routed("hcvault://one/transit/keys/main", SETTINGS, ["hcvault://two/transit/keys/main"])
+    assert [type(provider) for provider in (same.first, *same.formers)] == [TransitProvider] * 2

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kms.errors import KeyFileError
-from kms.private_file import PRIVATE_FILE_MAX_BYTES, read_private_file, write_private_file
+from kms.private_file import PRIVATE_FILE_MAX_BYTES, read_private_file, remove_private_file, write_private_file
 from tests.kms.providers.transit import frames_of
 
 
@@ -34,3 +34,12 @@ def test_a_file_of_any_other_length_than_a_secret_has_is_not_cut(tmp_path: Path)
     write_private_file(tmp_path / "more", b"x" * (PRIVATE_FILE_MAX_BYTES + 1), "key file")
     with pytest.raises(KeyFileError, match="longer than 4096 bytes"):
         read_private_file(tmp_path / "more", "key file")
+
+
+def test_what_is_removed_is_gone_and_removing_it_again_is_nothing(tmp_path: Path) -> None:
+    write_private_file(tmp_path / "secret", b"x", "key file")
+    for _ in range(2):
+        remove_private_file(tmp_path / "secret", "key file")
+        assert not (tmp_path / "secret").exists()
+    with pytest.raises(KeyFileError, match="cannot remove the key file"):
+        remove_private_file(tmp_path, "key file")

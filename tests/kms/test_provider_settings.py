@@ -34,3 +34,14 @@ def test_a_request_without_an_end_is_refused(timeout: float) -> None:
 def test_a_token_and_a_login_together_are_refused() -> None:
     with pytest.raises(ValueError, match="not both"):
         ProviderSettings(token=SecretText("s.hunter2"), login=Token(SecretText("s.hunter2")))
+
+
+@pytest.mark.parametrize("deadline", [0, -1, 86401, float("nan"), float("inf")])
+def test_a_call_without_an_end_is_refused(deadline: float) -> None:
+    with pytest.raises(ValueError, match="deadline"):
+        ProviderSettings(deadline=deadline)
+
+
+def test_a_key_of_no_certificate_is_refused() -> None:
+    with pytest.raises(ValueError, match="give both"):
+        ProviderSettings(client_key="client.key")

@@ -15,9 +15,10 @@ from kms.key_store import KeyStore, _replaced
 from kms.keyring import Keyring
 from kms.provider import Wrapped
 from kms.rewrapping import rewrap
+from kms.routed_provider import RoutedProvider
 from kms.secret import SecretKey
 from tests.kms.racing import race
-from tests.kms.rested import let_rest
+from tests.kms.rested import end_at_once, retire_and_destroy
 from tests.kms.rewrapping_provider import RewrappingProvider
 from tests.kms.scripted_provider import ScriptedProvider
 
@@ -41,8 +42,7 @@ def rewrapping(any_store: KeyStore) -> RewrappingProvider:
     first = keyring.sealing(DATA).key.key_id
     keyring.lifecycle.rotate(DATA)
     keyring.lifecycle.rotate(DATA)
-    let_rest(any_store.engine)
-    keyring.lifecycle.destroy(first)
+    retire_and_destroy(keyring, any_store.engine, first)
     provider.version = 2
     return provider
 
@@ -114,7 +114,7 @@ def test_a_row_that_another_process_rewrapped_meanwhile_stays(
 def test_a_key_destroyed_meanwhile_stays_destroyed(any_store: KeyStore, rewrapping: RewrappingProvider) -> None:
     state = any_store.load("main")
     resting = next(record for record in state.of(DATA) if record.live)
-    rewrapping.in_rewrap = lambda: any_store.destroy(state.keyring_id, resting.key_id)
+    rewrapping.in_rewrap = lambda: end_at_once(any_store, state.keyring_id, resting.key_id)
     assert resting.key_id not in {record.key_id for record in rewrap(any_store, rewrapping, state)}
     found = any_store.load("main").find(resting.key_id)
     assert found is not None
@@ -206,3 +206,16 @@ def test_a_provider_that_can_do_neither_says_so(store: KeyStore, provider: Scrip
     Keyring.create(store, provider, "main")
     with pytest.raises(MisconfiguredError, match=r"ScriptedProvider cannot rewrap.*which key.* is its newest"):
         rewrap(store, provider, store.load("main"))
+
+
+def test_keys_under_a_former_kek_are_not_moved_by_a_rewrap_and_are_named(store: KeyStore) -> None:
+    first, former = RewrappingProvider(), ScriptedProvider(bytes([1] * 32))
+    keyring = Keyring.create(store, RoutedProvider(first, former), "main")
+    data, *_ = keyring.records()
+    (key,) = first.unwrap([(record.wrapped, record.context) for record in [data] if record.wrapped is not None])
+    store.replace_wrapped([(data, former.wrap(key, data.context))])
+    first.version = 2
+    with pytest.raises(MisconfiguredError, match=f"1 of 3 .*{data.key_id.hex()}: wrapped by local:.*keys move"):
+        keyring.lifecycle.rewrap()
+    assert versions(store) == ["1", "2", "2"]
+    assert keyring.sealing(DATA).key.secret == key

@@ -15,6 +15,7 @@ from kms.errors import (
     KeyDestroyedError,
     KeyDisabledError,
     KeyNotFoundError,
+    KeyRetiredError,
     KeyVersionRetiredError,
     KmsError,
     LoginExpiredError,
@@ -185,6 +186,20 @@ def test_news_of_a_destruction_outrun_an_answer_that_was_under_way(
     with pytest.raises(KeyDestroyedError):
         keys.get(kept[0])
     assert keys.peek(kept[0].key_id) is None
+
+
+def test_news_that_a_key_was_retired_are_told_as_such(
+    keys: UnwrappedKeys, kept: list[KeyRecord], provider: ScriptedProvider
+) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    retired = replace(kept[0], state=KeyState.RETIRED, destroy_after=now)
+    keys.get(kept[0])
+    keys.on_news([retired, *kept[1:]])
+    assert keys.peek(kept[0].key_id) is None
+    keys.on_news(kept)
+    provider.before = lambda: keys.on_news([retired, *kept[1:]])
+    with pytest.raises(KeyRetiredError, match="keys restore 00000001"):
+        keys.get(kept[0])
 
 
 def test_while_one_thread_asks_the_others_go_on(

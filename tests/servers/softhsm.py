@@ -15,7 +15,7 @@ MODULES = (
     "/opt/homebrew/lib/softhsm/libsofthsm2.so",
 )
 INSTALL = "apt-get install softhsm2"
-PIN = "1234"
+PIN = "pin-of-a-test-token"
 # Another process makes and destroys keys, as an operator would. Arguments: module, token, what to run.
 PROGRAM = """
 import sys, pkcs11

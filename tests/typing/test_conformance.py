@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from dp.noise.random_source import OperatingSystemRandom, RandomSource
     from dp.questions.question import Question
     from kms.logins import AppRole, Jwt, Kubernetes, Login, Token, TokenFile
-    from kms.provider import KeyProvider, NamesNewest, Rewraps
+    from kms.provider import DestroysKek, KeyProvider, KnowsKeks, NamesNewest, Rewraps
     from kms.providers.awskms import AwsKmsProvider
     from kms.providers.hcvault import TransitProvider
     from kms.providers.local import LocalProvider
     from kms.providers.pkcs11 import Pkcs11Provider
+    from kms.routed_provider import RoutedProvider
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
     from vault.mapping.attached import OpensFields
     from vault.opened import OpenedVault
@@ -44,6 +45,15 @@ if TYPE_CHECKING:
         return provider
 
     def names_newest(provider: LocalProvider | Pkcs11Provider) -> NamesNewest:
+        return provider
+
+    def routed(provider: RoutedProvider) -> KeyProvider:
+        return provider
+
+    def knows_keks(provider: AwsKmsProvider | LocalProvider | Pkcs11Provider | TransitProvider) -> KnowsKeks:
+        return provider
+
+    def destroys(provider: AwsKmsProvider | LocalProvider | Pkcs11Provider | TransitProvider) -> DestroysKek:
         return provider
 
     def macs(mac: LedgerMac) -> Mac:

@@ -21,6 +21,7 @@ SCALAR = st.integers() | st.text() | st.binary() | st.floats(allow_nan=False)
         ("x", "float", False),
         ("x", "str", True),
         (b"x", "bytes", True),
+        (True, "bool", False),
     ],
 )
 def test_only_values_of_the_declared_kind_fit(value: object, kind: str, does: bool) -> None:

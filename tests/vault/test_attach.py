@@ -1,11 +1,15 @@
 """The one wiring call."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Column, Engine, Integer, MetaData, Table, Text, create_engine, insert, select, text
 
+from kms import Keyring, KeyStore, MisconfiguredError
+from kms.key_database import SQLITE_BUSY_SECONDS
+from tests.kms.scripted_provider import ScriptedProvider
 from tests.vault.mapping.conftest import new_vault
 from vault import BlindIndex, DefinitionChangedError, OpenedVault, Sealed, SealedColumnError, attach, casefold
 
@@ -58,3 +62,34 @@ def test_an_asynchronous_engine_is_attached_through_its_own(engine: Engine, vaul
 
     attach(Asynchronous(), vault)
     attach(engine, vault)
+
+
+def test_keys_and_data_in_one_sqlite_file_are_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting seals would wait for the application's own write transaction."""
+    store = KeyStore.from_url(f"sqlite:///{tmp_path / 'one.db'}")
+    store.create_schema()
+    opened = OpenedVault(Keyring.create(store, ScriptedProvider(), "main"), store)
+    (tmp_path / "link.db").symlink_to("one.db")
+    monkeypatch.chdir(tmp_path)
+    for path in (tmp_path / "one.db", tmp_path / "link.db", "one.db"):
+        with pytest.raises(MisconfiguredError, match="a file of their own"):
+            attach(create_engine(f"sqlite:///{path}"), opened)
+    attach(create_engine(f"sqlite:///{tmp_path / 'two.db'}"), opened)
+
+
+def test_seals_are_counted_while_the_application_holds_the_write_lock_of_its_own_file(tmp_path: Path) -> None:
+    """More of them than one block covers, so that the key store is written in the middle of the transaction."""
+    store = KeyStore.from_url(f"sqlite:///{tmp_path / 'keys.db'}")
+    store.create_schema()
+    keyring = Keyring.create(store, ScriptedProvider(), "main")
+    engine, metadata = create_engine(f"sqlite:///{tmp_path / 'data.db'}"), MetaData()
+    note = Table("note", metadata, Column("id", Integer, primary_key=True), Column("body", Sealed(Text)))
+    attach(engine, OpenedVault(keyring, store), metadata)
+    metadata.create_all(engine)
+    begun = time.monotonic()
+    with engine.begin() as connection:
+        connection.execute(insert(note), [{"id": 0, "body": "a"}])
+        connection.execute(insert(note), [{"id": n, "body": "a"} for n in range(1, 3000)])
+        connection.rollback()
+    assert time.monotonic() - begun < SQLITE_BUSY_SECONDS
+    assert sum(keyring.seal_counts().values()) >= 3000, "what is rolled back stays counted"

@@ -82,6 +82,17 @@ def test_an_older_generation_is_still_opened(store: KeyStore, keyring: Keyring) 
     assert restarted.open(new.seal(43, row), row) == 43
 
 
+def test_a_field_that_gets_padding_opens_and_finds_what_was_written_before(store: KeyStore, keyring: Keyring) -> None:
+    before = register(store.engine, [NAME], keyring)[0].field(keyring)
+    sealed, terms = before.seal("Ann"), before.terms("Ann")
+    padded = replace(NAME, codec="str/1+pad64", generation=1)
+    after = register(store.engine, [padded], keyring)[0].field(keyring)
+    assert after.open(sealed) == "Ann"
+    assert after.terms("Ann") == terms
+    assert len(after.seal("Ann") or b"") == 34 + 64
+    assert after.open_many([sealed, after.seal("Bob")]) == ["Ann", "Bob"]
+
+
 def test_a_generation_that_would_leave_terms_behind_is_refused(store: KeyStore, keyring: Keyring) -> None:
     register(store.engine, [NAME], keyring)
     with pytest.raises(DefinitionChangedError, match="declare a new column"):

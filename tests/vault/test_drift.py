@@ -56,3 +56,12 @@ def test_a_new_generation_may_change_what_reencryption_moves() -> None:
 def test_a_new_generation_may_not_leave_terms_behind(declared: FieldDefinition) -> None:
     with pytest.raises(DefinitionChangedError, match="declare a new column"):
         refuse_unsafe_step(NAME, declared)
+
+
+def test_padding_is_another_generation_and_leaves_no_terms_behind() -> None:
+    padded = replace(NAME, codec="str/1+pad64")
+    with pytest.raises(DefinitionChangedError, match=r"declared str/1\+pad64.*declare generation=1 and run"):
+        refuse_drift(NAME, padded)
+    refuse_unsafe_step(NAME, replace(padded, generation=1))
+    refuse_unsafe_step(padded, replace(NAME, generation=1))
+    refuse_unsafe_step(padded, replace(NAME, codec="str/1+fix256", generation=1))

@@ -5,7 +5,7 @@ import pytest
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from kms import Keyring, KeyStore, Purpose, open_key_database, open_provider
 from kms.providers.local import create_key_file
-from tests.kms.rested import let_rest
+from tests.kms.rested import retire_and_destroy
 from vault.errors import CannotOpenError
 from vault.ledger_keys import LedgerAuditMacs, LedgerSealer, question_mac, tie_break_salt
 
@@ -50,8 +50,7 @@ def test_an_unknown_audit_key_is_a_lookup_error(keyring: Keyring) -> None:
 def test_a_destroyed_audit_key_is_a_lookup_error_too(keyring: Keyring) -> None:
     key_id = keyring.lifecycle.rotate(Purpose.LEDGER).key_id
     keyring.lifecycle.rotate(Purpose.LEDGER)
-    let_rest(keyring._store.engine)
-    keyring.lifecycle.destroy(key_id)
+    retire_and_destroy(keyring, keyring._store.engine, key_id)
     with pytest.raises(LookupError):
         LedgerAuditMacs(keyring).by_id(key_id)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from kms import Keyring, KeyringError, KeyStore, open_provider
+from kms import CannotUnwrapError, Keyring, KeyringError, KeyStore, open_provider
 from kms.providers.local import create_key_file
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionChangedError
@@ -76,3 +76,22 @@ def test_a_vault_is_neither_pickled_nor_shown(places: tuple[str, str]) -> None:
     with pytest.raises(TypeError, match="opens its own"):
         pickle.dumps(vault)
     _close(vault)
+
+
+def test_a_vault_goes_on_while_its_keys_are_moved(places: tuple[str, str], tmp_path: Path) -> None:
+    url, old = places
+    create_key_file(tmp_path / "new")
+    new = f"local:{tmp_path / 'new'}"
+    told = open_vault(url, old, former_keks=[new])
+    sealed = told.field(DEFINITION).seal("x")
+    told.keyring.lifecycle.move(open_provider(new))
+    told.keyring.forget_after_fork()  # nothing is held
+    assert told.field(DEFINITION).open(sealed) == "x"
+    untold = open_vault(url, old)
+    with pytest.raises(CannotUnwrapError, match=r"wrapped by local:.*kek_former"):
+        untold.field(DEFINITION).open(sealed)
+    (tmp_path / "kek").unlink()
+    after = open_vault(url, new)
+    assert after.field(DEFINITION).open(sealed) == "x"
+    for vault in (told, untold, after):
+        _close(vault)

@@ -44,6 +44,15 @@ def test_every_normaliser_that_a_policy_can_name_exists(normaliser: str) -> None
     assert definition_of(tables(policy).tables["person_year"].c.email).indexes[0].normaliser.id == f"{normaliser}/1"
 
 
+@pytest.mark.parametrize(
+    ("kind", "codec"), [("bool", "bool/1"), ("decimal", "decimal/1"), ("date", "date/1"), ("datetime", "datetime/1")]
+)
+def test_every_type_that_a_policy_can_name_has_its_codec(kind: str, codec: str) -> None:
+    text = EXAMPLE.replace('photo = { type = "bytes" }', f'photo = {{ type = "{kind}", sealed = true }}')
+    table = tables(Policy.read(text, Path("/srv"))).tables["person_year"]
+    assert definition_of(table.c.photo).codec == codec
+
+
 def test_each_call_gives_tables_of_its_own() -> None:
     policy = example_policy()
     assert tables(policy) is not tables(policy)

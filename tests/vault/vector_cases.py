@@ -2,6 +2,8 @@
 
 import json
 import struct
+from datetime import date, datetime, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -40,6 +42,16 @@ def value_of(tagged: dict[str, Any] | None) -> Any:
             return struct.unpack(">d", bytes.fromhex(content))[0]
         case "uuid":
             return UUID(content)
+        case "decimal":
+            return Decimal(content)
+        case "date":
+            return date.fromisoformat(content)
+        case "datetime" | "second datetime":
+            return datetime.fromisoformat(content).replace(fold=int(kind != "datetime"))
+        case "time" | "second time":
+            return time.fromisoformat(content).replace(fold=int(kind != "time"))
+        case "json":
+            return json.loads(content)
     raise ValueError(kind)
 
 

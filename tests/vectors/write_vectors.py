@@ -8,7 +8,9 @@ data cannot be opened or found.
 import hashlib
 import hmac
 import json
+import re
 import struct
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -44,23 +46,122 @@ def derived(key: bytes, label: bytes, *names: str) -> bytes:
 
 def storage(codec: str, value: dict[str, Any]) -> bytes:
     ((kind, content),) = value.items()
+    codec, _, padding = codec.partition("+")
+    if padding:
+        return padded(storage(codec, value), padding)
     match codec, kind:
-        case "str/1", "str":
+        case ("str/1", "str") | ("enum/1", "str"):
             return content.encode()
         case "bytes/1", "bytes":
             return bytes.fromhex(content)
         case "int64/1", "int":
             return struct.pack("<q", int(content))
+        case "int/1", "int":
+            return shortest(int(content))
         case "float64/1", "float":
             return bytes.fromhex(content)[::-1]
+        case "decimal/1", "decimal":
+            return content.encode("ascii")
+        case "bool/1", "bool":
+            return b"\1" if content else b"\0"
         case "uuid/1", "uuid":
             return UUID(content).bytes
+        case "date/1", "date":
+            return struct.pack("<i", (date.fromisoformat(content) - date(1970, 1, 1)).days)
+        case ("datetime/1", "datetime" | "second datetime") | ("time/1", "time" | "second time"):
+            shown, offset = clock(kind, content)
+            kind_of_clock = 2 if offset is not None else int(kind.startswith("second"))
+            return struct.pack("<Bqq", kind_of_clock, shown, offset or 0)
+        case "json/1", "json":
+            return json_text(json.loads(content)).encode()
     raise ValueError(codec, kind)
 
 
 def equality(codec: str, value: dict[str, Any]) -> bytes:
+    codec = codec.partition("+")[0]
     stored = storage(codec, value)
-    return bytes(8) if (codec, stored) == ("float64/1", bytes(7) + b"\x80") else stored
+    ((kind, content),) = value.items()
+    match codec:
+        case "float64/1":
+            return bytes(8) if stored == bytes(7) + b"\x80" else stored
+        case "decimal/1":
+            return decimal_equality(content)
+        case "datetime/1" | "time/1":
+            shown, offset = clock(kind, content)
+            return struct.pack("<Bqq", 0 if offset is None else 2, shown - (offset or 0), 0)
+        case "json/1":
+            return json_text(json.loads(content), numeric=True).encode()
+    return stored
+
+
+def padded(data: bytes, padding: str) -> bytes:
+    size = int(padding[3:])
+    data += b"\x80"
+    while len(data) % size:
+        data += b"\0"
+    return data
+
+
+def shortest(number: int) -> bytes:
+    """Two's complement, by trying."""
+    size = 1
+    while not -(1 << (8 * size - 1)) <= number < 1 << (8 * size - 1):
+        size += 1
+    return number.to_bytes(size, "little", signed=True)
+
+
+def decimal_equality(content: str) -> bytes:
+    sign, whole, part, exponent = re.fullmatch(r"(-?)(\d+)(?:\.(\d+))?(?:E([+-]\d+))?", content).groups()
+    digits = (whole + (part or "")).lstrip("0")
+    if not digits:
+        return b"0"
+    scale = int(exponent or 0) - len(part or "")
+    while digits.endswith("0"):
+        digits, scale = digits[:-1], scale + 1
+    return f"{sign}{digits}E{scale}".encode()
+
+
+def clock(kind: str, content: str) -> tuple[int, int | None]:
+    """Microseconds shown, since 1970 or midnight, and the offset in microseconds."""
+    of_day = "datetime" not in kind
+    read = time.fromisoformat(content) if of_day else datetime.fromisoformat(content)
+    offset = read.utcoffset()
+    shown = read.replace(tzinfo=None)
+    whole = datetime.combine(date(1970, 1, 1), shown) if of_day else shown
+    microsecond = timedelta(microseconds=1)
+    since = whole - datetime(1970, 1, 1)  # noqa: DTZ001
+    return since // microsecond, None if offset is None else offset // microsecond
+
+
+def json_text(value: Any, *, numeric: bool = False) -> str:
+    match value:
+        case dict():
+            names = sorted(value, key=lambda name: name.encode())
+            members = (f"{json.dumps(n, ensure_ascii=False)}:{json_text(value[n], numeric=numeric)}" for n in names)
+            return "{" + ",".join(members) + "}"
+        case list():
+            return "[" + ",".join(json_text(member, numeric=numeric) for member in value) + "]"
+        case float() if numeric and value == int(value):
+            return str(int(value))
+        case float():
+            return json_float(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def json_float(value: float) -> str:
+    """ECMA-262, Number::toString, with the fewest digits found by trying, and .0 where there is no point or e."""
+    spelled = next(text for digits in range(17) if float(text := f"{value:.{digits}e}") == value)
+    mantissa, _, exponent = spelled.partition("e")
+    sign, digits = ("-" if mantissa[0] == "-" else ""), mantissa.strip("-").replace(".", "")
+    n = int(exponent) + 1
+    if value == 0:
+        return f"{sign}0.0"
+    if 0 < n <= 21:
+        digits = digits.ljust(n, "0")
+        return f"{sign}{digits[:n]}.{digits[n:] or '0'}"
+    if -6 < n <= 0:
+        return f"{sign}0.{'0' * -n}{digits}"
+    return f"{sign}{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{'+' if n > 0 else '-'}{abs(n - 1)}"
 
 
 def row_context(bound: list[dict[str, str]], row: dict[str, Any]) -> bytes:
@@ -85,11 +186,12 @@ def seal(
     key: bytes = KEY,
     key_id: bytes = KEY_ID,
     nonce: bytes = NONCE,
+    raw: bytes | None = None,
 ) -> bytes:
     head = bytes((1, of["generation"])) + key_id
     aad = head + lp(of["codec"].encode()) + lp(row_context(of["bound"], row or {}))
     cipher = AESGCM(derived(key, b"noisevault/1 field", of["table"], of["column"]))
-    return head + nonce + cipher.encrypt(nonce, storage(of["codec"], value), aad)
+    return head + nonce + cipher.encrypt(nonce, storage(of["codec"], value) if raw is None else raw, aad)
 
 
 # Values, tagged with their kind: floats as the hexadecimal of their 64 bits, most significant first.
@@ -109,6 +211,10 @@ def real(value: float) -> dict[str, Any]:
 
 def octets(value: bytes) -> dict[str, Any]:
     return {"bytes": value.hex()}
+
+
+def tagged(kind: str, content: str) -> dict[str, Any]:
+    return {kind: content}
 
 
 def numbered(cases: list[Case]) -> list[dict[str, Any]]:
@@ -137,6 +243,43 @@ def not_decoded(codec: str, stored: bytes) -> dict[str, Any]:
 
 NAN = struct.unpack(">d", bytes.fromhex("7ff8000000000000"))[0]
 UUID_TEXT = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
+
+DECIMALS = (
+    "0", "-0", "0.500", "1E+3", "-0.00", "0.004", "12345678901234567890.123456789012", "1", "1.0", "1.00", "100",
+    "1.2E-7", "0.000001", "1E-7", "0E-7", "-1.5E+30", "9" * 50, "1E+999999999999999999",
+)  # fmt: skip
+DATETIMES = (
+    "1970-01-01T00:00:00.000000", "2031-03-30T02:30:00.000001+05:45", "2031-03-29T20:45:00.000001+00:00",
+    "2031-01-01T00:00:00.000000", "0001-01-01T00:00:00.000000+14:00", "9999-12-31T23:59:59.999999-23:59",
+    "1900-06-01T12:00:00.000000+00:19:32", "2031-10-26T02:30:00.000000",
+)  # fmt: skip
+TIMES = ("00:00:00.000000", "23:59:59.999999", "02:30:00.000000", "10:00:00.000000+01:00", "09:00:00.000000+00:00")
+JSONS = (
+    ("JSON of the documentation", '{"n": 9007199254740993, "s": "\u017elu\u0165", "a": [1, [2, null]], "f": 0.1}'),
+    ("JSON: a text", '"Ann"'),
+    ("JSON: truth is not 1", "[true, false, 1, 0]"),
+    ("JSON: empty", '{"a": [], "b": {}, "": ""}'),
+    ("JSON: names by code point, not by UTF-16", '{"\U00010000": 1, "\ue000": 2, "a": 3, "B": 4, "10": 5, "9": 6}'),
+    ("JSON: what is escaped", '"\\u0000\\b\\t\\n\\f\\r\\u001f \\"\\\\/\\u007f\\u2028"'),
+    ("JSON: a float that equals an integer", "[1.0, -0.0, 1e2, 123456789012345680000.0, 1e21, 1e22, 5e-324]"),
+    ("JSON: other floats", "[0.1, 1e-6, 1e-7, -1.5e300, 123.456, 1.7976931348623157e308, 0.30000000000000004]"),
+    ("JSON: an integer that no float holds", "[123456789012345678901234567890, -9223372036854775809]"),
+    ("JSON: 200 levels", "[" * 200 + "]" * 200),
+    ("JSON: an object in an array", '[{"b": 1, "a": {"d": null, "c": 2}}]'),
+)
+PADDED = (
+    ("text", "str/1+pad16", text("Ann")),
+    ("the empty text", "str/1+pad16", text("")),
+    ("a whole block and its mark", "str/1+pad4", text("Anna")),
+    ("one byte below a block", "str/1+pad4", text("Ann")),
+    ("bytes that end as padding does", "bytes/1+pad8", octets(b"\x80\0\0")),
+    ("a decimal", "decimal/1+pad32", {"decimal": "-0.500"}),
+    ("any integer", "int/1+fix16", number(2**64)),
+    ("JSON", "json/1+pad64", {"json": '{"a": 1.0}'}),
+    ("a label", "enum/1+fix8", text("RED")),
+    ("text in a fixed width", "str/1+fix256", text("Ann")),
+    ("text that fills a fixed width", "str/1+fix4", text("Ann")),
+)
 
 CODEC: list[Case] = [
     ("text", encoded("str/1", text("Ann"))),
@@ -184,6 +327,186 @@ CODEC: list[Case] = [
     ("a UUID is in network order", encoded("uuid/1", {"uuid": UUID_TEXT})),
     ("the text of a UUID is not a UUID", not_encoded("uuid/1", text(UUID_TEXT))),
     ("fifteen bytes", not_decoded("uuid/1", bytes(15))),
+    ("seventeen bytes", not_decoded("uuid/1", bytes(17))),
+    ("true", encoded("bool/1", {"bool": True})),
+    ("false", encoded("bool/1", {"bool": False})),
+    ("one is an integer", not_encoded("bool/1", number(1))),
+    ("another bit", not_decoded("bool/1", b"\2")),
+    ("no byte", not_decoded("bool/1", b"")),
+    ("two bytes", not_decoded("bool/1", b"\1\0")),
+    ("any integer: zero is a byte", encoded("int/1", number(0))),
+    ("127 fits one byte", encoded("int/1", number(127))),
+    ("128 needs a byte for its sign", encoded("int/1", number(128))),
+    ("-128 fits one byte", encoded("int/1", number(-128))),
+    ("-129 does not", encoded("int/1", number(-129))),
+    ("beyond 64 bits", encoded("int/1", number(2**63))),
+    ("of 40 digits", encoded("int/1", number(-(10**39)))),
+    ("a truth value is not an integer", not_encoded("int/1", {"bool": False})),
+    ("no bytes", not_decoded("int/1", b"")),
+    ("a byte too many for zero", not_decoded("int/1", bytes(2))),
+    ("a byte too many for minus one", not_decoded("int/1", b"\xff\xff")),
+    *((f"the decimal {t}", encoded("decimal/1", tagged("decimal", t))) for t in DECIMALS),
+    *(
+        (
+            f"the decimal {t} is indexed as it is",
+            {
+                "codec": "decimal/1",
+                "value": tagged("decimal", t),
+                "storage": t.encode().hex(),
+                "equality": t.encode().hex(),
+            },
+        )
+        for t in ("Infinity", "-Infinity")
+    ),
+    *(
+        (
+            f"the decimal {t} is stored and not indexed",
+            {"codec": "decimal/1", "value": tagged("decimal", t), "storage": t.encode().hex(), "equality": None},
+        )
+        for t in ("NaN", "-NaN", "NaN123")
+    ),
+    ("a signalling NaN", not_encoded("decimal/1", tagged("decimal", "sNaN"))),
+    ("a float is not a decimal", not_encoded("decimal/1", real(0.5))),
+    ("text is not a decimal", not_encoded("decimal/1", text("0.5"))),
+    *(
+        (f"{t!r} is not how a decimal is spelled", not_decoded("decimal/1", t.encode()))
+        for t in (
+            "",
+            "+1",
+            "01",
+            ".5",
+            "1.",
+            " 1",
+            "1 ",
+            "1,5",
+            "1_0",
+            "1e+3",
+            "1E3",
+            "1E+03",
+            "1E-3",
+            "0.0000001",
+            "100E-1",
+            "0E+0",
+            "sNaN",
+            "NaN0",
+            "inf",
+            "--1",
+            "\u0661",
+            "1E+1000000000000000000",
+            "1E-1000000000000000000",
+        )
+    ),
+    ("not ASCII", not_decoded("decimal/1", b"\xff")),
+    *(
+        (f"the date {t}", encoded("date/1", tagged("date", t)))
+        for t in ("1970-01-01", "0001-01-01", "9999-12-31", "1969-12-31", "2000-02-29")
+    ),
+    ("a date and time is not a date", not_encoded("date/1", tagged("datetime", "2031-01-01T00:00:00.000000"))),
+    ("text is not a date", not_encoded("date/1", text("2031-01-01"))),
+    ("three bytes", not_decoded("date/1", bytes(3))),
+    ("five bytes", not_decoded("date/1", bytes(5))),
+    ("the day before the year 1", not_decoded("date/1", struct.pack("<i", -719163))),
+    ("the day after the year 9999", not_decoded("date/1", struct.pack("<i", 2932897))),
+    *((f"the time {t}", encoded("datetime/1", tagged("datetime", t))) for t in DATETIMES),
+    (
+        "the second of two equal times, which equals the first",
+        encoded("datetime/1", tagged("second datetime", "2031-10-26T02:30:00.000000")),
+    ),
+    ("a date is not a date and time", not_encoded("datetime/1", tagged("date", "2031-01-01"))),
+    ("text is not a date and time", not_encoded("datetime/1", text("2031-01-01T00:00:00"))),
+    *((f"the time {t}", encoded("time/1", tagged("time", t))) for t in TIMES),
+    (
+        "the second of two equal times, which equals the first",
+        encoded("time/1", tagged("second time", "02:30:00.000000")),
+    ),
+    ("text is not a time", not_encoded("time/1", text("02:30"))),
+    *(
+        (f"{codec}: {comment}", not_decoded(codec, stored))
+        for codec in ("datetime/1", "time/1")
+        for comment, stored in (
+            ("no bytes", b""),
+            ("sixteen bytes", bytes(16)),
+            ("eighteen bytes", bytes(18)),
+            ("neither naive nor aware", b"\3" + bytes(16)),
+            ("naive with an offset", bytes(9) + b"\1" + bytes(7)),
+            ("an offset of a day", struct.pack("<Bqq", 2, 0, 86_400_000_000)),
+            ("an offset of minus a day", struct.pack("<Bqq", 2, 0, -86_400_000_000)),
+            ("before the first", struct.pack("<Bqq", 0, -1 if codec == "time/1" else -62_135_596_800_000_001, 0)),
+            (
+                "after the last",
+                struct.pack("<Bqq", 0, 86_400_000_000 if codec == "time/1" else 253_402_300_800_000_000, 0),
+            ),
+        )
+    ),
+    ("a label", encoded("enum/1", text("RED"))),
+    ("a label that is not ASCII", encoded("enum/1", text("r\u00f6d"))),
+    ("an integer is no label", not_encoded("enum/1", number(1))),
+    ("a label with a lone surrogate", not_encoded("enum/1", text("\ud83d"))),
+    ("a label that is not UTF-8", not_decoded("enum/1", b"\xff")),
+    *((comment, encoded("json/1", tagged("json", t))) for comment, t in JSONS),
+    ("JSON: null is NULL", not_encoded("json/1", tagged("json", "null"))),
+    ("JSON: NaN", not_encoded("json/1", tagged("json", "[NaN]"))),
+    ("JSON: a number that is infinity as a float", not_encoded("json/1", tagged("json", "[1e999]"))),
+    ("JSON: a lone surrogate", not_encoded("json/1", tagged("json", '["\\ud83d"]'))),
+    ("JSON: a lone surrogate in a name", not_encoded("json/1", tagged("json", '{"\\ud83d":1}'))),
+    ("JSON: 201 levels", not_encoded("json/1", tagged("json", "[" * 201 + "]" * 201))),
+    ("JSON: an integer of 4,300 digits", encoded("json/1", tagged("json", "9" * 4300))),
+    ("bytes are not JSON", not_encoded("json/1", octets(b"1"))),
+    *(
+        (f"JSON: {t!r:.40} is not the one spelling", not_decoded("json/1", t.encode()))
+        for t in (
+            "",
+            "null",
+            "[1, 2]",
+            '{"b":1,"a":2}',
+            '{"a":1,"a":1}',
+            "01",
+            "-0",
+            "1.50",
+            "1.0e0",
+            "1E+22",
+            "1e22",
+            "1e+021",
+            "10e-1",
+            '"\\u0041"',
+            '"\\/"',
+            '"\\u000a"',
+            '"\\u001F"',
+            '"\\ud83d"',
+            "NaN",
+            "Infinity",
+            "1e999",
+            "[1,]",
+            "[1",
+            "'a'",
+            "1 ",
+            " 1",
+            "[" * 201 + "]" * 201,
+            "tru",
+            '{"\U00010000":2,"\ue000":1}',
+        )
+    ),
+    ("JSON: not UTF-8", not_decoded("json/1", b'"\xff"')),
+    ("JSON: a byte order mark", not_decoded("json/1", b"\xef\xbb\xbf1")),
+    *((f"{comment}, padded", encoded(codec, value)) for comment, codec, value in PADDED),
+    ("too long for its fixed width", not_encoded("str/1+fix4", text("Anna"))),
+    ("too long for its fixed width in bytes", not_encoded("str/1+fix4", text("\u00e9\u00e9"))),
+    ("another type, padded", not_encoded("str/1+pad16", number(1))),
+    *(
+        (f"{codec}: {comment}", not_decoded(codec, stored))
+        for codec in ("str/1+pad4", "str/1+fix4")
+        for comment, stored in (
+            ("no bytes", b""),
+            ("no mark", b"Anna"),
+            ("only zeros", bytes(4)),
+            ("another mark", b"Ann\x81"),
+            ("one byte less", b"An\x80"),
+            ("one byte more", b"An\x80\0\0"),
+            ("a block too many", b"An\x80\0" + bytes(4)),
+            ("not UTF-8 within", b"\xff\x80\0\0"),
+        )
+    ),
+    ("a block of zeros before the value's own", not_decoded("str/1+fix4", b"Annabel\x80")),
 ]
 
 
@@ -287,6 +610,14 @@ def flipped(data: bytes, at: int, mask: int = 1) -> bytes:
     return data[:at] + bytes((data[at] ^ mask,)) + data[at + 1 :]
 
 
+def error_of_a_flip(at: int) -> str:
+    if at == 0:
+        return "NotSealedError"
+    if at == 1:
+        return "UnknownGenerationError"
+    return "UnknownKeyError" if at < 6 else "CannotOpenError"
+
+
 SEALED_VALUE: list[Case] = [
     sealed("text", field(), text("Ann")),
     sealed("the empty text", field(), text("")),
@@ -295,6 +626,16 @@ SEALED_VALUE: list[Case] = [
     sealed("an integer", field("int64/1"), number(-42)),
     sealed("a float", field("float64/1"), real(-0.0)),
     sealed("a UUID", field("uuid/1"), {"uuid": UUID_TEXT}),
+    sealed("a truth value", field("bool/1"), {"bool": False}),
+    sealed("an integer of any size", field("int/1"), number(10**40)),
+    sealed("a decimal", field("decimal/1"), {"decimal": "-0.00"}),
+    sealed("a date", field("date/1"), {"date": "0001-01-01"}),
+    sealed("a date and time", field("datetime/1"), {"datetime": "2031-03-30T02:30:00.000001+05:45"}),
+    sealed("a time", field("time/1"), {"time": "23:59:59.999999"}),
+    sealed("a label", field("enum/1"), text("RED")),
+    sealed("a JSON value", field("json/1"), {"json": '{"a":[1,[2,null]],"f":0.1,"n":9007199254740993}'}),
+    sealed("padded to multiples of 64 bytes", field("str/1+pad64"), text("Ann")),
+    sealed("padded to 32 bytes", field("decimal/1+fix32"), {"decimal": "1.50"}),
     sealed("a schema before the table", field(table="clinic.patients"), text("Ann")),
     sealed("names that are not ASCII", field(table="citt\u00e0", column="na\u00efve"), text("Ann")),
     sealed("the last generation", field(generation=255), text("Ann")),
@@ -340,10 +681,34 @@ SEALED_VALUE: list[Case] = [
     refused("another format", "NotSealedError", flipped(NAME, 0, 3)),
     refused("key id zero", "NotSealedError", NAME[:2] + bytes(4) + NAME[6:]),
     refused("plaintext", "NotSealedError", b"Ann, plain as she is, for 34 bytes and more"),
-    refused("a flipped bit in the nonce", "CannotOpenError", flipped(NAME, 6)),
-    refused("a flipped bit in the ciphertext", "CannotOpenError", flipped(NAME, 18)),
-    refused("a flipped bit in the tag", "CannotOpenError", flipped(NAME, len(NAME) - 1, 0x80)),
-    refused("authentic, but not text", "CannotOpenError", seal(field("bytes/1"), octets(b"\xff")), field("str/1")),
+    *(
+        refused(f"a flipped bit in byte {at}", error_of_a_flip(at), flipped(NAME, at, 1 << at % 8))
+        for at in range(len(NAME))
+    ),
+    refused(
+        "the same, padded otherwise", "CannotOpenError", seal(field("str/1+pad16"), text("Ann")), field("str/1+pad64")
+    ),
+    refused("padded, read as not padded", "CannotOpenError", seal(field("str/1+pad16"), text("Ann")), field("str/1")),
+    refused("not padded, read as padded", "CannotOpenError", NAME, field("str/1+pad16")),
+    *(
+        refused(f"authentic, but not {codec}", "CannotOpenError", seal(field(codec), {}, raw=raw), field(codec))
+        for codec, raw in (
+            ("str/1", b"\xff"),
+            ("int64/1", bytes(7)),
+            ("float64/1", bytes(9)),
+            ("uuid/1", bytes(15)),
+            ("bool/1", b"\2"),
+            ("int/1", b""),
+            ("decimal/1", b"1,5"),
+            ("date/1", bytes(5)),
+            ("datetime/1", b"\3" + bytes(16)),
+            ("time/1", bytes(16)),
+            ("enum/1", b"\xff"),
+            ("json/1", b"[1, 2]"),
+            ("str/1+pad16", b"Ann"),
+            ("str/1+fix16", b"Ann\x80" + bytes(28)),
+        )
+    ),
 ]
 
 
@@ -421,6 +786,36 @@ def compound(comment: str, parts: list[bytes | None]) -> Case:
     }
 
 
+def mismatched(comment: str, of: Case, **changes: Any) -> Case:
+    """A term that is not the one of its value, or was made for another place. changes: members to replace."""
+    case = of[1] | {"error": "TermMismatch"}
+    for name, change in changes.items():
+        case[name] = case[name] | change if name in ("field", "index") and isinstance(change, dict) else change
+    return comment, case
+
+
+def mismatches(comment: str, of: Case) -> list[Case]:
+    """What is refused of every kind of index: another key, keyring or key id, another length, a flipped bit."""
+    term = bytes.fromhex(of[1]["term"])
+    return [
+        mismatched(f"{comment}: another index key", of, index_key=OTHER_KEY.hex()),
+        mismatched(f"{comment}: another keyring", of, keyring=bytes(15).hex() + "01"),
+        mismatched(f"{comment}: another key id", of, key_id=OTHER_ID.hex()),
+        mismatched(f"{comment}: one byte less", of, term=term[:-1].hex()),
+        mismatched(f"{comment}: one byte more", of, term=(term + b"\0").hex()),
+        mismatched(f"{comment}: no bytes", of, term=""),
+        *(
+            mismatched(f"{comment}: a flipped bit in byte {at}", of, term=flipped(term, at, 1 << at % 8).hex())
+            for at in range(len(term))
+        ),
+    ]
+
+
+ONE = indexed("", "exact/1", text("Ann"), text("Ann"))
+TWENTY_BITS = indexed("", "exact/1", text("Ann"), text("Ann"), bits=20)
+SHARED = shared("", "person", "123456789")
+COMPOUND = compound("", [b"Ann", b"2031-01-01"])
+
 TERM: list[Case] = [
     indexed("exact", "exact/1", text("Ann"), text("Ann")),
     indexed("the empty text has a term", "exact/1", text(""), text("")),
@@ -451,6 +846,47 @@ TERM: list[Case] = [
     compound("the same bytes, split elsewhere", [b"Ann2", b"031-01-01"]),
     compound("empty parts", [b"", b""]),
     compound("one part is NULL", [b"Ann", None]),
+    indexed("a truth value", "exact/1", {"bool": True}, {"bool": True}, codec="bool/1"),
+    indexed("an integer of any size", "exact/1", number(10**40), number(10**40), codec="int/1"),
+    *(
+        indexed(
+            f"the decimal {t} has the term of 1.5", "exact/1", {"decimal": t}, {"decimal": "1.5"}, codec="decimal/1"
+        )
+        for t in ("1.5", "1.50", "1.500")
+    ),
+    indexed("a date", "exact/1", {"date": "2031-01-01"}, {"date": "2031-01-01"}, codec="date/1"),
+    *(
+        indexed("the same instant", "exact/1", {"datetime": t}, {"datetime": DATETIMES[2]}, codec="datetime/1")
+        for t in DATETIMES[1:3]
+    ),
+    indexed("a naive time", "exact/1", {"datetime": DATETIMES[3]}, {"datetime": DATETIMES[3]}, codec="datetime/1"),
+    *(indexed("a time of day", "exact/1", {"time": t}, {"time": TIMES[4]}, codec="time/1") for t in TIMES[3:]),
+    indexed("a label", "exact/1", text("RED"), text("RED"), codec="enum/1"),
+    *(
+        indexed("equal JSON values", "exact/1", {"json": t}, {"json": '{"a":[1],"b":2}'}, codec="json/1")
+        for t in ('{"a": [1], "b": 2}', '{"b": 2.0, "a": [1.0]}')
+    ),
+    indexed("padding is not part of it", "exact/1", text("Ann"), text("Ann"), codec="str/1+pad64"),
+    indexed("nor for a normaliser", "casefold/1", text("ANN"), text("ann"), codec="str/1+fix64"),
+    indexed("nor does its width bound what is asked", "casefold/1", text("ANNA"), text("anna"), codec="str/1+fix4"),
+    not_indexed("a decimal NaN", "decimal/1", "exact/1", {"decimal": "NaN"}),
+    not_indexed("an integer in an index of truth values", "bool/1", "exact/1", number(1)),
+    mismatched("another column", ONE, field={"column": "alias"}),
+    mismatched("another table", ONE, field={"table": "doctors"}),
+    mismatched("another generation", ONE, field={"generation": 1}),
+    mismatched("another index of the field", ONE, index={"name": "whole"}),
+    mismatched("another codec", ONE, field={"codec": "int64/1"}, value=number(0x6E6E41), equality=None),
+    mismatched("another value", ONE, value=text("Anna"), equality=None),
+    mismatched("more bits", ONE, index={"bits": 20}),
+    mismatched("fewer bits", TWENTY_BITS, index={"bits": 256}),
+    *mismatches("of a field", ONE),
+    *mismatches("20 bits", TWENTY_BITS),
+    mismatched("another scope", SHARED, scope="animal"),
+    *mismatches("shared", SHARED),
+    mismatched("another index over columns", COMPOUND, index="name_and_city"),
+    mismatched("an index over columns of another table", COMPOUND, table="doctors"),
+    mismatched("the parts exchanged", COMPOUND, parts=COMPOUND[1]["parts"][::-1], input=None),
+    *mismatches("over columns", COMPOUND),
 ]
 
 
@@ -481,6 +917,28 @@ DEFINITION: list[Case] = [
             '"format":"noisevault/1 field","generation":255,"indexes":[],"table":"citt\u00e0"}'
         ),
     ),
+    *(
+        (
+            f"the codec {codec}",
+            defined(
+                f'{{"bound":[],"codec":"{codec}","column":"name","format":"noisevault/1 field","generation":0,'
+                f'"indexes":[{{"bits":256,"name":"bidx","normaliser":"{normaliser}"}}],"table":"patients"}}'
+            ),
+        )
+        for codec, normaliser in (
+            ("bool/1", "exact/1"),
+            ("int/1", "exact/1"),
+            ("decimal/1", "exact/1"),
+            ("date/1", "exact/1"),
+            ("datetime/1", "exact/1"),
+            ("time/1", "exact/1"),
+            ("enum/1", "exact/1"),
+            ("json/1", "exact/1"),
+            ("str/1+pad64", "digits/1"),
+            ("str/1+fix256", "casefold/1"),
+            ("json/1+pad1048576", "exact/1"),
+        )
+    ),
     ("not JSON", {"canonical_json": "{", "error": "DefinitionError"}),
     (
         "blanks",
@@ -506,10 +964,31 @@ DEFINITION: list[Case] = [
             "error": "DefinitionError",
         },
     ),
+    *(
+        (
+            comment,
+            {
+                "canonical_json": f'{{"bound":[],"codec":"{codec}","column":"name","format":"noisevault/1 field",'
+                f'"generation":0,"indexes":[{{"bits":256,"name":"bidx","normaliser":"{normaliser}"}}],'
+                '"table":"patients"}',
+                "error": "DefinitionError",
+            },
+        )
+        for comment, codec, normaliser in (
+            ("a padding with a leading zero", "str/1+pad064", "exact/1"),
+            ("a padding of one byte", "str/1+pad1", "exact/1"),
+            ("a padding that is too large", "str/1+pad1048577", "exact/1"),
+            ("a padding that is not known", "str/1+round64", "exact/1"),
+            ("two paddings", "str/1+pad64+pad64", "exact/1"),
+            ("padding where all lengths are one", "int64/1+pad64", "exact/1"),
+            ("a normaliser of texts for numbers", "decimal/1", "digits/1"),
+            ("a normaliser of texts for labels", "enum/1", "casefold/1"),
+        )
+    ),
 ]
 
 FILES = {
-    "codec": (CODEC, "RFC 3629, IEEE 754 and RFC 9562"),
+    "codec": (CODEC, "RFC 3629, IEEE 754, RFC 9562, RFC 8785, ECMA-262 and ISO/IEC 7816-4"),
     "normaliser": (NORMALISER, "The Unicode Standard 14.0, section 3.13 (D146) and its White_Space property"),
     "row_context": (ROW_CONTEXT, "docs/formats.md"),
     "sealed_value": (SEALED_VALUE, "NIST SP 800-38D and RFC 5869"),

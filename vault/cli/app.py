@@ -11,7 +11,20 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from dp import DpError
 from kms import KmsError
-from vault.cli import asking, checking, demonstrating, importing, initialising, keys, looking, reencrypting
+from vault.cli import (
+    asking,
+    checking,
+    demonstrating,
+    importing,
+    initialising,
+    key_files,
+    keys,
+    looking,
+    moving,
+    reencrypting,
+    rotating,
+    shredding,
+)
 from vault.errors import VaultError
 
 app = typer.Typer(
@@ -42,7 +55,7 @@ for command in (
     importing.import_file,
     looking.find,
     looking.show,
-    keys.rotate,
+    rotating.rotate,
     reencrypting.reencrypt_tables,
     asking.ask,
     asking.budget,
@@ -50,6 +63,9 @@ for command in (
     demonstrating.demo,
 ):
     app.command(name=command.__name__.removesuffix("_file").removesuffix("_tables"))(command)
+keys.app.command(name="move")(moving.move_keys)
+keys.app.command(name="shred")(shredding.shred_keyring)
+keys.app.command(name="new-file")(key_files.new_key_file)
 app.add_typer(keys.app, name="keys")
 
 

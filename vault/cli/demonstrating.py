@@ -16,7 +16,7 @@ import dp
 from dp.errors import BudgetExhaustedError
 from dp.ledger import Ledger
 from vault.bridge import answer, open_ledger
-from vault.cli import asking, initialising, keys, looking, reencrypting
+from vault.cli import asking, initialising, looking, reencrypting, rotating
 from vault.cli.options import open_project
 from vault.demonstration.exact import Exact, by_site
 from vault.demonstration.lookups import LookupsMeanwhile
@@ -68,7 +68,7 @@ def step(title: str) -> None:
 
 def rotate_meanwhile(project: Project, policy: Path) -> None:
     step("noisevault rotate; noisevault reencrypt   (look-ups by identity number go on)")
-    keys.rotate(policy)
+    rotating.rotate(policy=policy)
     identities = [(int(r["person"]), invented(r["person"])[2]) for r in islice(records(), 0, 5000, 100)]
     table = project.table(TABLE)
     with LookupsMeanwhile(project.engine, table, identities) as meanwhile:

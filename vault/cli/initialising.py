@@ -15,6 +15,7 @@ from vault.cli.asking import in_one_line as budget_in_one_line
 from vault.cli.options import (
     POLICY,
     PolicyOption,
+    former_settings,
     load_policy,
     local_key_file,
     provider_settings,
@@ -55,7 +56,7 @@ def init(
         console.print(f"key-encryption key: {key_file} (mode 0600); keep a copy elsewhere, without it nothing opens")
         if passphrase:
             console.print("without the passphrase it does not open either; nobody can recover it")
-    project = Project.create(rules, settings or provider_settings(rules.vault.kek))
+    project = Project.create(rules, settings or provider_settings(rules.vault.kek), former_settings(rules))
     ledger = open_ledger(rules, project.opened.keyring)
     declare_budgets(ledger, rules)
     console.print(f"keyring {rules.vault.keyring}: active data key {project.active_data_key_id}")

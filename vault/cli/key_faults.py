@@ -6,9 +6,9 @@ from typing import Final
 import typer
 from rich.console import Console
 
-from kms import CannotUnwrapError, Keyring
+from kms import CannotUnwrapError, KeyRecord, Keyring, KmsError
 
-__all__ = ["key_faults", "say_faults"]
+__all__ = ["fault", "key_faults", "say_faults"]
 
 BRING_BACK: Final = "; bring back the key-encryption key that wrapped it, or the key's row from a backup"
 
@@ -16,8 +16,13 @@ BRING_BACK: Final = "; bring back the key-encryption key that wrapped it, or the
 def key_faults(keyring: Keyring) -> Iterator[str]:
     """A line for each live key that does not unwrap. Raises: KmsError when the service does not answer at all."""
     for record, error in keyring.lifecycle.check():
-        advice = BRING_BACK if isinstance(error, CannotUnwrapError) else ""  # the others say it themselves
-        yield f"key {record.key_id.hex()} ({record.purpose} {record.sequence}) does not unwrap: {error}{advice}"
+        yield fault(record, error)
+
+
+def fault(record: KeyRecord, error: KmsError) -> str:
+    """The line for one key."""
+    advice = BRING_BACK if isinstance(error, CannotUnwrapError) else ""  # the others say it themselves
+    return f"key {record.key_id.hex()} ({record.purpose} {record.sequence}) does not unwrap: {error}{advice}"
 
 
 def say_faults(console: Console, faults: Iterable[str]) -> None:

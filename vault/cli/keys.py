@@ -1,14 +1,21 @@
-"""keys, rotate: what keys there are, whether they unwrap, under which key-encryption key, and a new one."""
+"""keys: what keys there are, whether they unwrap, under which key-encryption key; with the commands that end them."""
 
 import json
+from datetime import UTC, datetime
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from kms import Purpose
+from kms.kek_health import kek_health
+from vault.cli import ending_keys
+from vault.cli.backup_checking import check_backup_of
+from vault.cli.kek_health import keyring_to_list
 from vault.cli.key_faults import key_faults, say_faults
-from vault.cli.options import POLICY, JsonOption, PolicyOption, open_keys, open_project
+from vault.cli.key_policy import print_policy
+from vault.cli.key_rows import SHOWN, key_rows, shown
+from vault.cli.options import POLICY, JsonOption, PolicyOption, open_keys
 
 app = typer.Typer(help="The data keys of the keyring.", no_args_is_help=True)
 
@@ -18,40 +25,47 @@ def keys() -> None:
     """The data keys of the keyring."""
 
 
+app.command(name="policy")(print_policy)
+
+
 @app.command(name="list")
 def list_keys(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> None:
-    """Key ids, purposes, states and ages; never the keys."""
-    project = open_project(policy)
-    rows = [
-        {
-            "key_id": record.key_id.hex(),
-            "purpose": record.purpose.value,
-            "sequence": record.sequence,
-            "state": record.state.value,
-            "created_at": record.created_at.isoformat(timespec="seconds"),
-            "kek": record.wrapped.kek if record.wrapped else "",
-            "kek_version": record.wrapped.kek_version if record.wrapped else "",
-        }
-        for record in project.opened.keyring.records()
-    ]
+    """Key ids, states, ages, counted seals (! over half of them), and whether the KEK answers; never the keys."""
+    keyring, provider, kek = keyring_to_list(policy)
+    records = keyring.records()
+    health = {one.kek: str(one) for one in kek_health(provider, records)}
+    rows = key_rows(records, keyring.seal_counts())
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        typer.echo(json.dumps([row | {"kek_health": health.get(str(row["kek"]), "")} for row in rows], indent=2))
         return
     # Nothing is cut off on a narrow screen: half an id names no key.
-    columns = (Column(name, overflow="fold", no_wrap=name == "key_id") for name in rows[0])
-    table = Table(*columns, title=f"keyring {project.opened.keyring.name}")
+    columns = (Column(name, overflow="fold", no_wrap=name == "key_id") for name in SHOWN)
+    table = Table(*columns, title=f"keyring {keyring.name}")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row.values()))
-    Console(markup=False).print(table)  # what the database says is text, brackets too
+        table.add_row(*shown(row, datetime.now(UTC)))
+    console = Console(markup=False, highlight=False)
+    console.print(table)  # what the database says is text, brackets too
+    console.print(f"new keys are wrapped by {kek}", soft_wrap=True)
+    for name, state in health.items():
+        console.print(f"{name} {state}", soft_wrap=True)
 
 
 @app.command(name="check")
-def check_keys(policy: PolicyOption = POLICY) -> None:
-    """Unwrap every stored live key; names those that do not unwrap, and exits with 1 if there are any."""
+def check_keys(
+    policy: PolicyOption = POLICY,
+    backup: Annotated[
+        str | None,
+        typer.Option("--backup", metavar="FILE", help="A copy of the key store, or the URL of a restored one."),
+    ] = None,
+) -> None:
+    """Unwrap every stored live key, or those of a backup; names what does not unwrap, and exits with 1 then."""
+    if backup is not None:
+        check_backup_of(backup, policy)
+        return
     keyring, console = open_keys(policy), Console()
     say_faults(console, key_faults(keyring))
-    live = sum(record.live for record in keyring.records())
-    console.print(f"all {live} keys of keyring {keyring.name} unwrap", markup=False, highlight=False)
+    kept = sum(record.kept for record in keyring.records())
+    console.print(f"all {kept} keys of keyring {keyring.name} unwrap", markup=False, highlight=False)
 
 
 @app.command(name="rewrap")
@@ -61,8 +75,8 @@ def rewrap_keys(policy: PolicyOption = POLICY) -> None:
     changed = keyring.lifecycle.rewrap()
     for kek, version in sorted({(r.wrapped.kek, r.wrapped.kek_version) for r in changed if r.wrapped is not None}):
         console.print(f"now wrapped by {kek}, version {version}")
-    live = sum(record.live for record in keyring.records())
-    console.print(f"{len(changed)} of {live} keys rewrapped")
+    kept = sum(record.kept for record in keyring.records())
+    console.print(f"{len(changed)} of {kept} keys rewrapped")
     if changed:
         console.print(
             "Services read this within 180 s. Type: noisevault keys check\n"
@@ -70,13 +84,5 @@ def rewrap_keys(policy: PolicyOption = POLICY) -> None:
         )
 
 
-def rotate(policy: PolicyOption = POLICY) -> None:
-    """Make a new data key active: new values are sealed with it, old ones still open. Then: noisevault reencrypt."""
-    project = open_project(policy)
-    old = project.active_data_key_id
-    record = project.opened.keyring.lifecycle.rotate(Purpose.DATA)
-    Console(markup=False).print(
-        f"active data key {record.key_id.hex()}, sequence {record.sequence}; {old} opens only.\n"
-        "Services seal with the new key within 180 s; then type: noisevault reencrypt",
-        highlight=False,
-    )
+for command in (ending_keys.deactivate, ending_keys.retire, ending_keys.restore, ending_keys.destroy):
+    app.command()(command)

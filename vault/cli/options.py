@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from kms import KeyFileError, Keyring, ProviderSettings, SecretText
 from kms.private_file import read_private_file
 from kms.providers.local import is_passphrase_protected
+from vault.cli.former_environment import former_environment
 from vault.cli.vault_login import vault_login
 from vault.errors import PolicyError
 from vault.policy import Policy
@@ -20,24 +22,54 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable outpu
 POLICY = Path("noisevault.toml")
 
 
+DEADLINE = "NOISEVAULT_KEY_DEADLINE"
 PASSPHRASE_FILE = "NOISEVAULT_PASSPHRASE_FILE"  # noqa: S105  # the name of a variable
 
 
-def provider_settings(kek: str = "") -> ProviderSettings:
-    """What the key service needs, from the variables that Vault and OpenBao users already have.
+def provider_settings(kek: str = "", environment: Mapping[str, str] = os.environ) -> ProviderSettings:
+    """What the key service needs, from the variables that Vault, OpenBao and AWS users already have.
 
     kek: the key's URI; if it is a local file with a passphrase, that is read from the file that
     NOISEVAULT_PASSPHRASE_FILE names, or asked for. Raises: PolicyError, KeyFileError.
     """
-    token = os.environ.get("VAULT_TOKEN") or os.environ.get("BAO_TOKEN")
+    token = _vault(environment, "TOKEN")
+    client_cert, client_key = _vault(environment, "CLIENT_CERT"), _vault(environment, "CLIENT_KEY")
+    if client_key and not client_cert:
+        raise PolicyError("VAULT_CLIENT_KEY or BAO_CLIENT_KEY is set: set VAULT_CLIENT_CERT too")
     return ProviderSettings(
         token=SecretText(token) if token else None,
-        login=vault_login() if kek.strip().lower().startswith("hcvault:") else None,
-        namespace=os.environ.get("VAULT_NAMESPACE") or os.environ.get("BAO_NAMESPACE"),
-        ca_file=os.environ.get("VAULT_CACERT") or os.environ.get("BAO_CACERT"),
-        allow_plain_http_to_loopback=os.environ.get("NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK") == "1",
-        passphrase=_passphrase_of(local_key_file(kek)),
+        login=vault_login(environment) if kek.strip().lower().startswith("hcvault:") else None,
+        namespace=_vault(environment, "NAMESPACE"),
+        ca_file=_vault(environment, "CACERT"),
+        client_cert=client_cert,
+        client_key=client_key,
+        deadline=_deadline(environment),
+        aws_endpoint=environment.get("AWS_ENDPOINT_URL_KMS") or environment.get("AWS_ENDPOINT_URL") or None,
+        allow_plain_http_to_loopback=environment.get("NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK") == "1",
+        passphrase=_passphrase_of(local_key_file(kek), environment),
     )
+
+
+def former_settings(policy: Policy) -> list[ProviderSettings]:
+    """What each of kek_former needs, in order. Raises: PolicyError, KeyFileError."""
+    return [
+        provider_settings(kek, former_environment(number, os.environ))
+        for number, kek in enumerate(policy.vault.kek_former, start=1)
+    ]
+
+
+def _vault(environment: Mapping[str, str], name: str) -> str | None:
+    """The variable of Vault, or else of OpenBao; None where it is empty."""
+    return environment.get(f"VAULT_{name}") or environment.get(f"BAO_{name}") or None
+
+
+def _deadline(environment: Mapping[str, str]) -> float:
+    """Seconds. Raises: PolicyError unless a call may take as many."""
+    said = environment.get(DEADLINE)
+    try:
+        return (ProviderSettings(deadline=float(said)) if said else ProviderSettings()).deadline
+    except ValueError:
+        raise PolicyError(f"{DEADLINE} is a number of seconds, more than 0 and at most 86400") from None
 
 
 def local_key_file(kek: str) -> Path | None:
@@ -45,12 +77,12 @@ def local_key_file(kek: str) -> Path | None:
     return Path(kek.removeprefix("local:")) if kek.startswith("local:") else None
 
 
-def read_passphrase(*, confirm: bool = False) -> SecretText:
+def read_passphrase(*, confirm: bool = False, environment: Mapping[str, str] = os.environ) -> SecretText:
     """One line, from the file that NOISEVAULT_PASSPHRASE_FILE names, or typed without being shown.
 
     confirm: have it typed twice. Raises: PolicyError where nobody can type, KeyFileError.
     """
-    file = os.environ.get(PASSPHRASE_FILE)
+    file = environment.get(PASSPHRASE_FILE)
     if file:
         return _line_of(Path(file))
     if not sys.stdin.isatty():
@@ -60,12 +92,12 @@ def read_passphrase(*, confirm: bool = False) -> SecretText:
     )
 
 
-def _passphrase_of(file: Path | None) -> SecretText | None:
+def _passphrase_of(file: Path | None, environment: Mapping[str, str]) -> SecretText | None:
     """A named passphrase is given even to a file without one, which then is refused: it may have been exchanged."""
     if file is None or not file.exists():
         return None
-    if os.environ.get(PASSPHRASE_FILE) or is_passphrase_protected(file):
-        return read_passphrase()
+    if environment.get(PASSPHRASE_FILE) or is_passphrase_protected(file):
+        return read_passphrase(environment=environment)
     return None
 
 
@@ -89,13 +121,13 @@ def open_keys(path: Path) -> Keyring:
     """The keyring of a policy, without its tables."""
     policy = policy_beside(path)
     require_files(policy)
-    keyring, _ = open_keyring(policy, provider_settings(policy.vault.kek))
+    keyring, _ = open_keyring(policy, provider_settings(policy.vault.kek), former_settings(policy))
     return keyring
 
 
 def open_project(path: Path) -> Project:
     policy = policy_beside(path)
     require_files(policy)
-    project = Project.open(policy, provider_settings(policy.vault.kek))
+    project = Project.open(policy, provider_settings(policy.vault.kek), former_settings(policy))
     project.require_tables()
     return project

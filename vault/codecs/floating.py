@@ -62,4 +62,4 @@ def decode_many(parts: Sequence[bytes]) -> list[Any]:
     return list(np.frombuffer(b"".join(parts), "<f8").tolist())
 
 
-FLOAT64 = Codec("float64/1", encode, decode, equality, decode_many)
+FLOAT64 = Codec("float64/1", encode, decode, equality, decode_many, width=BINARY64_BYTES)

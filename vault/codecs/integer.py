@@ -48,4 +48,4 @@ def decode_many(parts: Sequence[bytes]) -> list[Any]:
     return list(np.frombuffer(b"".join(parts), "<i8").tolist())
 
 
-INT64 = Codec("int64/1", encode, decode, encode, decode_many)
+INT64 = Codec("int64/1", encode, decode, encode, decode_many, width=INT64_BYTES)

@@ -29,4 +29,4 @@ def decode_many(parts: Sequence[bytes]) -> list[UUID]:
     return [UUID(bytes=part) for part in parts]
 
 
-UUID_CODEC = Codec("uuid/1", encode, decode, encode, decode_many)
+UUID_CODEC = Codec("uuid/1", encode, decode, encode, decode_many, width=RFC_9562_UUID_BYTES)

@@ -7,9 +7,27 @@ from typing import Any, Final
 from sqlalchemy import Engine, Table, insert
 from sqlalchemy.exc import IntegrityError
 
+from kms import (
+    AccessDeniedError,
+    KeyDisabledError,
+    KeyNotFoundError,
+    KmsError,
+    LeaseExpiredError,
+    LoginExpiredError,
+    UnavailableError,
+)
 from vault.errors import FieldError, ImportRefusedError
 
 ROWS_A_STATEMENT: Final = 1000
+# What may become of keys while a file is read: an outage, or a right that was taken away.
+KEYS_LOST: Final = (
+    AccessDeniedError,
+    KeyDisabledError,
+    KeyNotFoundError,
+    LeaseExpiredError,
+    LoginExpiredError,
+    UnavailableError,
+)
 NumberedRow = tuple[int, Mapping[str, Any]]
 
 
@@ -17,10 +35,12 @@ def load(engine: Engine, table: Table, rows: Iterable[NumberedRow]) -> int:
     """Insert all `rows`, or none when one of them is refused; returns how many. Each row comes with its line.
 
     Raises: ImportRefusedError for a row that its field or the table's rules refuse, naming the lines; what reading
-    refuses. The transaction is then rolled back whole.
+    refuses; KmsError, such as UnavailableError when an outage of the keys outlasts their leases. The transaction is
+    then rolled back whole, and the same file may be loaded again.
     """
     stored = 0
     batch: list[NumberedRow] = []
+    failure: KmsError | ImportRefusedError
     try:
         with engine.begin() as connection:
             for batch in in_batches(rows, ROWS_A_STATEMENT):
@@ -32,11 +52,15 @@ def load(engine: Engine, table: Table, rows: Iterable[NumberedRow]) -> int:
             f"{lines(batch[0][0], batch[-1][0])}: a row breaks a rule of table {table.name}: its key stands twice or"
             " is in the table already, or a column that must not be empty is; nothing was stored"
         )
+        failure = ImportRefusedError(reason)
     except FieldError as error:
         line = batch[0 if error.row is None else error.row][0]
         reason = f"line {line}, {error.column}: {error.reason}; nothing was stored"
+        failure = ImportRefusedError(reason)
+    except KEYS_LOST as error:
+        failure = type(error)(f"{error}; nothing was stored: import the whole file again when that is over")
     # Raised outside the handler: what the driver says quotes the row.
-    raise ImportRefusedError(reason)
+    raise failure
 
 
 def lines(first: int, last: int) -> str:

@@ -19,6 +19,7 @@ from sqlalchemy.sql.util import find_tables
 
 from vault.errors import SealedColumnError
 from vault.mapping.attached import attached_to
+from vault.mapping.attribute_snapshots import snapshot_attributes
 from vault.mapping.flush_rows import watch_mapper
 from vault.mapping.guard import touches_sealed
 from vault.mapping.hide_parameters import hide_parameters
@@ -50,6 +51,7 @@ def install_hooks() -> None:
         event.listen(Table, "after_parent_attach", complete_table)
         event.listen(Column, "after_parent_attach", own_column)
         event.listen(Mapper, "after_mapper_constructed", watch_mapper)
+        event.listen(Mapper, "mapper_configured", snapshot_attributes)
         event.listen(Engine, "before_cursor_execute", _look)
         event.listen(Engine, "handle_error", hide_parameters)
         event.listen(Engine, "before_execute", _seal, retval=True)

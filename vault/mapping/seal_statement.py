@@ -10,7 +10,7 @@ from sqlalchemy.sql.dml import ValuesBase
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.util import immutabledict
 
-from vault.errors import InvalidValueError, SealedColumnError
+from vault.errors import SealedColumnError
 from vault.mapping.attached import field_for
 from vault.mapping.defaults import default_value
 from vault.mapping.flush_rows import known_row
@@ -182,7 +182,7 @@ class _Writing:
     ) -> dict[str, list[bytes | None]]:
         """By column key the sealed bytes, and the terms, of all values in order."""
         field = field_for(self.connection.dialect, sealed)
-        _refuse_too_long(sealed, values)
+        values = sealed.to_write(values)
         for name in [] if rows is None else [column.name for column in sealed.bound]:
             for value, row in zip(values, rows or (), strict=True):
                 if row.get(name) is None and value is not None:
@@ -255,15 +255,3 @@ class _Writing:
         }
         changed._values = immutabledict({**kept, **added})
         self.changed = changed
-
-
-def _refuse_too_long(sealed: SealedColumn, values: list[Any]) -> None:
-    longest = sealed.type.longest
-    if longest is None:
-        return
-    for place, value in enumerate(values):
-        if isinstance(value, str) and len(value) > longest:
-            definition = sealed.definition
-            raise InvalidValueError(
-                f"the text is longer than String({longest})", definition.table, definition.column, place
-            )

@@ -1,47 +1,32 @@
 """Sealed column: one declared field, tied to the table it stands in, and what its declaration says."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
-from sqlalchemy import CHAR, NCHAR, Column, Enum, Float, Integer, LargeBinary, String, Table, Uuid
+from sqlalchemy import CHAR, NCHAR, Column, Enum, Integer, LargeBinary, String, Table, Uuid
 from sqlalchemy.dialects.postgresql import CITEXT
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from vault.definition import FieldDefinition
-from vault.errors import DefinitionError
+from vault.errors import DefinitionError, FieldError
 from vault.index_slot import SLOTS, Slot, term_column
+from vault.mapping.declared_type import codec_id_of, given, refuse_too_long, restored
 from vault.row_context import BoundColumn
 from vault.term import BlindIndex
 
-__all__ = ["Declaration", "SealedColumn", "codec_id_of"]
+__all__ = ["Declaration", "SealedColumn"]
 
 T = TypeVar("T")
-
-
-def codec_id_of(kind: TypeEngine[Any]) -> str:
-    """The codec for a SQL type. Raises: DefinitionError for a type that has none."""
-    match kind:
-        case Enum():
-            pass
-        case String():
-            return "str/1"
-        case Integer():
-            return "int64/1"
-        case Float():
-            return "float64/1"
-        case LargeBinary():
-            return "bytes/1"
-        case Uuid(as_uuid=True):
-            return "uuid/1"
-    raise DefinitionError(
-        f"{kind!r} cannot be sealed: seal Text, String, Integer, BigInteger, Float, LargeBinary or Uuid"
-    )
 
 
 class Declaration(TypeDecorator[T]):
     """The type of a sealed column, as far as it is a declaration: Sealed, which alone is made, says how it behaves."""
 
     stored: TypeEngine[T]
+    codec_id: str
+    pad: int | None
+    width: int | None
     index: tuple[BlindIndex, ...]
     unique: bool
     bind: tuple[str, ...]
@@ -49,11 +34,6 @@ class Declaration(TypeDecorator[T]):
     column: str | None
     generation: int
     owner: "SealedColumn | None"
-
-    @property
-    def longest(self) -> int | None:
-        """How many characters String(n) holds, or None."""
-        return self.stored.length if isinstance(self.stored, String) else None
 
 
 class SealedColumn:
@@ -95,7 +75,7 @@ class SealedColumn:
         return FieldDefinition(
             table=str(context_table),
             column=str(self.column.name if kind.column is None else kind.column),
-            codec=codec_id_of(kind.stored),
+            codec=kind.codec_id,
             bound=tuple(BoundColumn(str(column.name), codec_id_of(column.type)) for column in self.bound),
             indexes=kind.index,
             generation=kind.generation,
@@ -110,6 +90,56 @@ class SealedColumn:
     def asked_index(self) -> BlindIndex | None:
         """The index that answers ==: the first that is not truncated."""
         return next((index for index in self.type.index if not index.truncated), None)
+
+    @cached_property
+    def given(self) -> Callable[[Any], Any] | None:
+        """What is handed to the field for a value that is written or asked for, where it is not the value itself."""
+        convert = given(self.type.stored)
+        return None if convert is None else self._placed(convert)
+
+    @cached_property
+    def restored(self) -> Callable[[Any], Any] | None:
+        """What is read for a value that the field opened, where it is not that value itself."""
+        convert = restored(self.type.stored)
+        return None if convert is None else self._placed(convert)
+
+    @cached_property
+    def refuse_too_long(self) -> Callable[[Any], None] | None:
+        """Raises InvalidValueError, without a place, for what the declared length does not hold."""
+        return refuse_too_long(self.type.stored)
+
+    def to_write(self, values: list[Any]) -> list[Any]:
+        """What is handed to the field for values that are written, none of them too long.
+
+        Raises: InvalidValueError with the value's place.
+        """
+        check, convert = self.refuse_too_long, given(self.type.stored)
+        if check is None and convert is None:
+            return values
+        made: list[Any] = []
+        for place, value in enumerate(values):
+            try:
+                if value is not None and check is not None:
+                    check(value)
+                made.append(value if value is None or convert is None else convert(value))
+            except FieldError as error:
+                error.at(self.definition.table, self.definition.column, place)
+                raise
+        return made
+
+    def _placed(self, convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The conversion, NULL left alone, whose errors name the column."""
+
+        def converted(value: Any) -> Any:
+            if value is None:
+                return None
+            try:
+                return convert(value)
+            except FieldError as error:
+                error.at(self.definition.table, self.definition.column)
+                raise
+
+        return converted
 
     def term_column(self, index: BlindIndex, slot: Slot) -> "Column[Any]":
         """The hidden column beside it that holds one slot's terms."""

@@ -8,31 +8,35 @@ from sqlalchemy.dialects.mysql import LONGBLOB, VARBINARY
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeEngine, to_instance
 
+from vault.codecs import codec_named
+from vault.codecs.padding import padded_length, padding_suffix
 from vault.envelope import OVERHEAD_BYTES, looks_sealed
 from vault.errors import SealedColumnError
 from vault.mapping.attached import attached_to, field_for
 from vault.mapping.beside import beside
 from vault.mapping.comparator import SealedComparator
+from vault.mapping.declared_type import codec_id_of, most_bytes
 from vault.mapping.hooks import install_hooks
 from vault.mapping.packed_row import PackedRow, unpacker
-from vault.mapping.sealed_column import Declaration, SealedColumn, codec_id_of
+from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.term_type import NOT_WRITTEN
 from vault.term import BlindIndex
 
 __all__ = ["Sealed"]
 
 T = TypeVar("T")
-MOST_UTF8_BYTES_A_CHARACTER = 4
 MYSQL_LONGEST_VARBINARY = 16_000
 
 
 class Sealed(Declaration[T]):
     """Sealed(Text, index=BlindIndex(casefold), bind=("person",)): one declaration of one field.
 
-    stored: the type of the plain value: Text, String(n), Integer, BigInteger, Float, LargeBinary or Uuid.
+    stored: the type of the plain value: Text, String(n), Integer, BigInteger, AnyInteger, Float, Numeric, Boolean,
+    Date, DateTime, Time, Enum, JSON, LargeBinary, Uuid, or Coded(codec) for a codec of the application's own.
     index: how the field is looked up, one or several; the first full-length one answers ==.
     unique: no two rows may have equal values, as that index tells.
     bind: columns of the row whose values the sealed value is bound to.
+    pad, width: hide how long values are, by padding them to multiples of so many bytes, or all to one length.
     table, column: context names, when they are not the SQL names. generation: of the definition, 0 to 255.
     Raises: DefinitionError, here or when the column joins its table.
     """
@@ -48,13 +52,19 @@ class Sealed(Declaration[T]):
         index: BlindIndex | Sequence[BlindIndex] = (),
         unique: bool = False,
         bind: str | Sequence[str] = (),
+        pad: int | None = None,
+        width: int | None = None,
         table: str | None = None,
         column: str | None = None,
         generation: int = 0,
     ) -> None:
         super().__init__()
         self.stored: TypeEngine[T] = to_instance(stored)
-        codec_id_of(self.stored)
+        self.pad = pad
+        self.width = width
+        self.codec_id = codec_id_of(self.stored) + padding_suffix(pad, width)
+        codec_named(self.codec_id)
+        self.hashable = self.stored.hashable
         self.index = (index,) if isinstance(index, BlindIndex) else tuple(index)
         self.unique = unique
         self.bind = (bind,) if isinstance(bind, str) else tuple(bind)
@@ -68,7 +78,7 @@ class Sealed(Declaration[T]):
         parts = [repr(self.stored)]
         parts += [
             f"{name}={value!r}"
-            for name in ("index", "unique", "bind", "table", "column", "generation")
+            for name in ("index", "unique", "bind", "pad", "width", "table", "column", "generation")
             if (value := getattr(self, name))
         ]
         return f"Sealed({', '.join(parts)})"
@@ -77,13 +87,18 @@ class Sealed(Declaration[T]):
     def python_type(self) -> type[Any]:
         return self.stored.python_type
 
+    @property
+    def most_bytes(self) -> int | None:
+        """How many bytes the longest stored value has; None for any number."""
+        most = padded_length(padding_suffix(self.pad, self.width), most_bytes(self.stored))
+        return None if most is None else most + OVERHEAD_BYTES
+
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         if dialect.name in {"mysql", "mariadb"}:
-            size = 8 if self.longest is None else self.longest * MOST_UTF8_BYTES_A_CHARACTER
-            unbounded = codec_id_of(self.stored) in {"str/1", "bytes/1"} and self.longest is None
-            if unbounded or size > MYSQL_LONGEST_VARBINARY:
+            most = self.most_bytes
+            if most is None or most > MYSQL_LONGEST_VARBINARY:
                 return dialect.type_descriptor(LONGBLOB())
-            return dialect.type_descriptor(VARBINARY(size + OVERHEAD_BYTES))
+            return dialect.type_descriptor(VARBINARY(most))
         return dialect.type_descriptor(LargeBinary())
 
     def column_expression(self, column: "Any") -> "Any":
@@ -116,8 +131,11 @@ class Sealed(Declaration[T]):
         owner = self.owner
         if owner is None:
             return _refuse_reading
-        if self.bind:
-            return self._open_packed(owner, dialect)
+        opens = self._open_packed(owner, dialect) if self.bind else self._open(owner, dialect)
+        restored = owner.restored
+        return opens if restored is None else lambda value: restored(opens(value))
+
+    def _open(self, owner: SealedColumn, dialect: Dialect) -> Callable[[Any], Any]:
         if attached_to(dialect) is not None:
             return field_for(dialect, owner).open
         return lambda value: None if value is None else field_for(dialect, owner).open(value)

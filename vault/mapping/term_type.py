@@ -82,6 +82,8 @@ class AskedTerm(TypeDecorator[Any]):
                 if none_matches_nothing:
                     return None
                 raise SealedColumnError(f"{sealed.label} is compared with a parameter that is NULL: use is_(None)")
+            if sealed.given is not None:
+                value = sealed.given(value)
             term = field_for(dialect, sealed).terms(value)[name]
             if term is None:  # comparing with NULL would find nothing, in silence
                 raise SealedColumnError(f"{sealed.label}: the slot that is asked, {name}, is not written")

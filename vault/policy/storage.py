@@ -1,7 +1,7 @@
 """Storage: where the records, the keys and the ledger are kept, and which key-encryption key opens them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 from sqlalchemy.engine import URL, make_url
@@ -9,17 +9,24 @@ from sqlalchemy.exc import ArgumentError
 
 from vault.policy.section import Section
 
+__all__ = ["Storage", "placed_kek"]
+
+KEK_EXPECTED: Final = "expected a key's URI: local:PATH, hcvault://HOST:PORT/transit/keys/NAME or pkcs11:..."
 # Database URLs may hold a password, so that no repr shows them.
 _Address = Annotated[str, Field(repr=False, min_length=1)]
 
 
 class Storage(Section):
-    """The [vault] section. After `placed`, paths are absolute and `keys` and `ledger` are never None."""
+    """The [vault] section. After `placed`, paths are absolute and `keys` and `ledger` are never None.
+
+    kek: wraps data keys. kek_former: others that stored data keys may be wrapped by; they open and never wrap.
+    """
 
     database: _Address
     keys: Annotated[str | None, Field(repr=False, min_length=1)] = None
     ledger: Annotated[str | None, Field(repr=False, min_length=1)] = None
     kek: Annotated[str, Field(min_length=1)]
+    kek_former: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)] = ()
     keyring: Annotated[str, Field(min_length=1)] = "main"
 
     @property
@@ -56,12 +63,14 @@ class Storage(Section):
         files = [url.database for url in urls.values() if _is_sqlite(url)]
         if len(set(files)) != len(files):
             faults.append(("database", "on SQLite, database, keys and ledger are three files; name three"))
-        if ":" not in self.kek:
-            faults.append(
-                ("kek", "expected a key's URI: local:PATH, hcvault://HOST:PORT/transit/keys/NAME or pkcs11:...")
-            )
+        for name, uri in (("kek", self.kek), *(("kek_former", former) for former in self.kek_former)):
+            if ":" not in uri:
+                faults.append((name, KEK_EXPECTED))
+        keks = [placed_kek(uri, folder) for uri in (self.kek, *self.kek_former)]
+        if len(set(keks)) != len(keks):
+            faults.append(("kek_former", "a key-encryption key is named twice; kek itself is not named here again"))
         placed = {name: url.render_as_string(hide_password=False) for name, url in urls.items()}
-        return self.model_copy(update={**placed, "kek": _kek(self.kek, folder)}), faults
+        return self.model_copy(update={**placed, "kek": keks[0], "kek_former": tuple(keks[1:])}), faults
 
 
 def _read(text: str) -> URL | None:
@@ -91,6 +100,7 @@ def _beside(database: URL | None, name: str) -> str | None:
     return database.set(database=str(file.with_suffix(f".{name}{file.suffix or '.db'}"))).render_as_string()
 
 
-def _kek(uri: str, folder: Path) -> str:
+def placed_kek(uri: str, folder: Path) -> str:
+    """The URI of a key-encryption key seen from the policy's folder."""
     scheme, _, rest = uri.partition(":")
     return f"local:{folder / rest}" if scheme == "local" and rest else uri

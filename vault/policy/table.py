@@ -7,7 +7,7 @@ from pydantic import Field
 from vault.policy.name import Name
 from vault.policy.section import Section
 
-ColumnType = Literal["int", "float", "str", "bytes"]
+ColumnType = Literal["int", "float", "str", "bytes", "bool", "decimal", "date", "datetime"]
 NormaliserName = Literal["exact", "trimmed", "digits", "casefold"]
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from vault.policy.table import ColumnPolicy, TablePolicy
 
 _CONTEXT_TYPES = ("int", "str", "bytes")
+# SQLite keeps a number as binary64, and no database keeps a time's own offset; a sealed value is kept as it is.
+_SEALED_TYPES = ("decimal", "datetime")
 # A field's terms stand in these columns beside it (its first index is called bidx).
 _TERM_SUFFIXES = ("_bidx_a", "_bidx_b")
 
@@ -45,6 +47,8 @@ def _key_faults(place: str, table: TablePolicy) -> Iterator[str]:
 def _column_faults(name: str, column: ColumnPolicy, table: TablePolicy) -> Iterator[str]:
     if name in table.key and column.nullable:
         yield ".nullable: a key column is never NULL; leave this out"
+    if column.type in _SEALED_TYPES and not column.sealed:
+        yield f".type: not every database keeps a plain {column.type} as it is; add sealed = true, or use str"
     if column.index and not column.sealed:
         yield ".index: only a sealed column has a blind index; add sealed = true, or leave this out"
     if column.index and column.type != "str" and column.index.normalise != "exact":

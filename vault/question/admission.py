@@ -12,6 +12,7 @@ from vault.question.form import Comparison, Question
 
 # Ours: an answer is a table that a person reads, and every group of it costs work whether it has rows or not.
 MOST_GROUPS: Final = 100_000
+_COMPARED_TYPES: Final = ("int", "float", "str")
 _INT64: Final = (-(2**63), 2**63 - 1)
 
 
@@ -49,8 +50,9 @@ def _check_groups(by: Iterable[str], dataset: DatasetPolicy, table: TablePolicy)
 
 def _check_comparison(comparison: Comparison, table: TablePolicy) -> None:
     name, column = comparison.column, _column("where", comparison.column, table)
-    if column.type == "bytes":
-        _refuse(f"{name} holds bytes, and those cannot be compared in a question")
+    if column.type not in _COMPARED_TYPES:
+        kinds = "bytes" if column.type == "bytes" else f"a {column.type}"
+        _refuse(f"{name} holds {kinds}, and those cannot be compared in a question")
     for value in comparison.values:
         if isinstance(value, str) != (column.type == "str"):
             _refuse(f"{name} is {column.type}; compare it with {_literal_of(column)}")

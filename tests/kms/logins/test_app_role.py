@@ -130,7 +130,8 @@ def test_a_namespace_that_is_not_there_is_misconfigured(transit: Transit) -> Non
 
 
 def test_a_server_that_is_down_is_unavailable() -> None:
-    settings = ProviderSettings(login=AppRole("r", SecretText("hunter2")), allow_plain_http_to_loopback=True, timeout=2)
+    login = AppRole("r", SecretText("hunter2"))
+    settings = ProviderSettings(login=login, allow_plain_http_to_loopback=True, timeout=2, deadline=0.1)
     with pytest.raises(UnavailableError) as raised:
         TransitProvider.from_uri("hcvault://127.0.0.1:1/transit/keys/kek", settings).wrap(KEY, b"p")
     assert "hunter2" not in frames_of(raised.value)

@@ -11,10 +11,10 @@ from typing import Any
 import boto3
 from botocore.awsrequest import AWSResponse
 
+from kms.patience import Patience
 from kms.provider import wrap_context
 from kms.provider_settings import ProviderSettings
 from kms.providers.awskms import AwsKmsProvider
-from kms.providers.awskms_patience import Patience
 
 REGION = "eu-central-1"
 ACCOUNT = "123456789012"
@@ -45,7 +45,7 @@ class Aws:
 
     def provider(self, uri: str, patience: Patience | None = None, **more: Any) -> AwsKmsProvider:
         """uri: also the bare ARN of a key. It does not wait between attempts."""
-        patience = patience or Patience(sleep=lambda _: None)
+        patience = patience or Patience(attempts=3, sleep=lambda _: None)
         opened = AwsKmsProvider.from_uri(uri if "://" in uri else f"awskms://{uri}", self.settings(**more))
         opened._patience = patience
         return opened

@@ -7,6 +7,7 @@ import pytest
 
 from tests.kms.providers.aws import Aws
 from tests.kms.providers.transit import Transit, transit_on
+from tests.servers.bao_server import BaoServer
 from tests.servers.moto import moto_server
 from tests.servers.openbao import BaoDev
 
@@ -16,6 +17,25 @@ def transit(bao: BaoDev) -> Iterator[Transit]:
     with transit_on(bao, f"team/{secrets.token_hex(4)}/transit") as transit:
         transit.create()
         yield transit
+
+
+@pytest.fixture
+def tls_transit(bao_tls: BaoServer) -> Iterator[Transit]:
+    """On a server that may be sealed, frozen or kept from its audit log."""
+    yield from _on(bao_tls)
+
+
+@pytest.fixture
+def raft_transit(bao_raft: BaoServer) -> Iterator[Transit]:
+    """On a server that may be killed as well."""
+    yield from _on(bao_raft)
+
+
+def _on(server: BaoServer) -> Iterator[Transit]:
+    with transit_on(server, f"transit-{secrets.token_hex(4)}") as transit:
+        transit.create()
+        yield transit
+        server.bring_back()
 
 
 @pytest.fixture(scope="session")

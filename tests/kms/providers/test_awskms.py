@@ -21,9 +21,9 @@ from kms.key_store import KeyStore
 from kms.key_tables import key_table
 from kms.keyring import Keyring
 from kms.open_provider import open_provider
-from kms.provider import Wrapped
+from kms.patience import Patience
+from kms.provider import Opens, Wrapped
 from kms.providers.awskms import AT_ONCE, NOT_TOLD, AwsKmsProvider
-from kms.providers.awskms_patience import Patience
 from kms.secret import SecretKey
 from tests.kms.manual_clock import ManualClock
 from tests.kms.providers.aws import ACCOUNT, REGION, Aws, answers, failing, injected, place, sent_by
@@ -205,6 +205,27 @@ def test_an_outage_is_not_met_by_each_of_many_keys(aws: Aws) -> None:
     assert len(sent) <= AT_ONCE
 
 
+def test_a_call_for_many_keys_ends_by_its_deadline(aws: Aws) -> None:
+    provider = aws.provider(aws.create_key(), Patience(deadline=0.5), timeout=5)
+    wrapped = provider.wrap(KEY, place())
+    begun = time.monotonic()
+    with pytest.raises(UnavailableError, match="until its deadline"):
+        provider.unwrap([(wrapped, place())] * 5000)
+    assert time.monotonic() - begun < 0.5 + 5
+    assert provider.unwrap([(wrapped, place())] * 2) == [KEY] * 2
+
+
+def test_the_deadline_of_the_settings_is_kept_to(aws: Aws) -> None:
+    """The endpoint is gone; it is asked again and again, until then."""
+    settings = aws.settings(aws_endpoint="http://127.0.0.1:1", deadline=0.5, timeout=1)
+    provider = AwsKmsProvider.from_uri("awskms://arn:aws:kms:eu-central-1:123456789012:alias/x", settings)
+    begun = time.monotonic()
+    with pytest.raises(UnavailableError):
+        provider.wrap(KEY, place())
+    assert time.monotonic() - begun < 0.5 + 1 + 1
+    assert provider._patience.deadline == 0.5
+
+
 def test_injected_throttling_that_passes_is_not_seen(aws: Aws) -> None:
     provider = aws.provider(aws.create_key())
     codes = ["ThrottlingException", "KMSInternalException"]
@@ -378,3 +399,13 @@ def test_a_keyring_follows_an_alias_to_another_key(aws: Aws, store: KeyStore) ->
     assert fresh.lifecycle.check() == []
     assert fresh.sealing(DATA).key == key
     aws.admin.delete_alias(AliasName=alias)
+
+
+def test_it_opens_the_keys_of_its_region_and_account(aws: Aws) -> None:
+    arn = aws.create_key()
+    here, elsewhere = f"awskms://{arn}", f"awskms://{arn.replace('eu-central-1', 'eu-west-1')}"
+    foreign = f"awskms://{arn.replace('123456789012', '210987654321')}"
+    by_arn, by_alias = aws.provider(arn), aws.provider("awskms://alias/app?region=eu-central-1")
+    assert [by_arn.opens(kek) for kek in (here, elsewhere, foreign)] == [Opens.SURELY, Opens.NO, Opens.NO]
+    assert [by_alias.opens(kek) for kek in (here, elsewhere, foreign)] == [Opens.PERHAPS, Opens.NO, Opens.PERHAPS]
+    assert by_arn.opens("local:8963") is by_alias.opens("awskms://alias/app") is Opens.NO

@@ -23,10 +23,10 @@ from kms.errors import (
     MisconfiguredError,
     UnavailableError,
 )
+from kms.patience import Patience
 from kms.provider import Wrapped
 from kms.providers.awskms import AwsKmsProvider
 from kms.providers.awskms_failures import error_for_exception
-from kms.providers.awskms_patience import Patience
 from kms.secret import SecretKey
 from tests.kms.providers.aws import ACCOUNT, REGION, Aws, answers, failing, injected, place
 from tests.servers.tls import tls_server

@@ -26,7 +26,7 @@ from kms.key_store import KeyStore
 from kms.key_tables import key_table
 from kms.keyring import Keyring
 from kms.open_provider import open_provider
-from kms.provider import KeyProvider, Wrapped
+from kms.provider import KeyProvider, Opens, Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import ITEMS_A_REQUEST, TransitProvider
 from kms.secret import SecretKey, SecretText
@@ -408,24 +408,18 @@ def test_an_answer_that_would_not_open_again_is_never_stored(
         provider.rewrap([(Wrapped(b"vault:v1:AAAA", transit.uri(), "1"), b"p")])
 
 
-def test_a_server_that_dies_between_two_chunks_of_a_rewrap_loses_no_key(
-    transit: Transit, store: KeyStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keyring = Keyring.create(store, transit.provider(), "main")
-    rotate(transit)
-    monkeypatch.setattr("kms.providers.hcvault.ITEMS_A_REQUEST", 1)
-    before, write, written = keyring.records(), hvac.Client.write_data, []
+def test_it_opens_its_key_and_perhaps_what_was_that_key_on_a_server_called_otherwise(transit: Transit) -> None:
+    provider = transit.provider()
+    path = transit.uri().partition("://")[2].partition("/")[2]
+    assert provider.opens(transit.uri()) is Opens.SURELY
+    assert provider.opens(f"hcvault://vault.example.org:8200/{path}") is Opens.PERHAPS
+    assert provider.opens(transit.uri("other")) is provider.opens("local:8963") is Opens.NO
 
-    def dies(client: hvac.Client, path: str, **kwargs: Any) -> Any:
-        written.append(path)
-        if len(written) == 2:
-            raise requests.exceptions.ConnectionError
-        return write(client, path, **kwargs)
 
-    monkeypatch.setattr(hvac.Client, "write_data", dies)
-    with pytest.raises(UnavailableError):
-        keyring.lifecycle.rewrap()
-    assert keyring.records() == before
-    assert keyring.lifecycle.check() == []
-    assert len(keyring.lifecycle.rewrap()) == 3
-    assert keyring.lifecycle.check() == []
+def test_a_key_of_another_kek_is_told_by_both_names(transit: Transit) -> None:
+    transit.create("other")
+    wrapped = transit.provider("other").wrap(KEY, b"place")
+    foreign = Wrapped(bytes(60), "local:8963", "1")
+    for one in (wrapped, foreign):
+        with pytest.raises(CannotUnwrapError, match=f"wrapped by {one.kek}, but the key is {transit.uri()}: give"):
+            transit.provider().unwrap([(one, b"place")])

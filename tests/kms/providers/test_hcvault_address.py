@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kms.errors import MisconfiguredError
-from kms.providers.hcvault_address import TransitAddress
+from kms.providers.hcvault_address import TransitAddress, same_path
 
 CANONICAL = TransitAddress.parse("hcvault://vault.example.org:8200/transit/keys/main")
 
@@ -99,3 +99,19 @@ def test_any_text_is_an_address_or_refused(text: str) -> None:
     except MisconfiguredError:
         return
     assert TransitAddress.parse(address.kek) == address
+
+
+@pytest.mark.parametrize(
+    ("kek", "same"),
+    [
+        ("hcvault://h:8200/transit/keys/k", True),
+        ("hcvault://other:8200/transit/keys/k", True),
+        ("hcvault://[::1]:8201/transit/keys/k", True),
+        ("hcvault://h:8200/ns/transit/keys/k", False),
+        ("hcvault://h:8200/transit/keys/kk", False),
+        ("awskms://h:8200/transit/keys/k", False),
+        ("", False),
+    ],
+)
+def test_one_key_may_go_by_two_names_of_its_server(kek: str, same: bool) -> None:
+    assert same_path(kek, "hcvault://h:8200/transit/keys/k") == same

@@ -10,6 +10,7 @@ from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress
 from kms.providers.hcvault_client import connect, open_session
 from kms.secret import SecretText
+from tests.servers.authority import Authority
 
 ADDRESS = TransitAddress.parse("hcvault://vault.example.org/transit/keys/k")
 
@@ -60,8 +61,9 @@ def test_nothing_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch, tok
     assert not options["proxies"]
 
 
-def test_the_settings_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = ProviderSettings(namespace="tenants/one", ca_file="/etc/ca.pem")
+def test_the_settings_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ca_file = str(Authority(tmp_path).ca)
+    settings = ProviderSettings(namespace="tenants/one", ca_file=ca_file)
     request, options = request_of(client_of(settings, "t"), monkeypatch)
     assert request.headers["X-Vault-Namespace"] == "tenants/one"
-    assert options["verify"] == "/etc/ca.pem"
+    assert options["verify"] == ca_file

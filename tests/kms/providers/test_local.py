@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from kms.errors import CannotUnwrapError, KeyFileError, MisconfiguredError, WrongPassphraseError
 from kms.open_provider import open_provider
 from kms.passphrase_kdf import Argon2id
-from kms.provider import Wrapped
+from kms.provider import Opens, Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.local import LocalProvider, create_key_file, is_passphrase_protected, parse_key, read_key_file
 from kms.secret import SecretKey, SecretText
 from tests.kms.providers.transit import frames_of
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 TEXT = "00112233445566778899aabbccddeeff" * 2
 KEY = SecretKey(bytes(range(32)))
@@ -224,3 +227,34 @@ def test_the_newest_key_is_the_one_that_wraps() -> None:
     provider = LocalProvider(KEY)
     wrapped = provider.wrap(KEY, b"p")
     assert provider.newest() == (wrapped.kek, wrapped.kek_version)
+
+
+def test_a_file_that_goes_away_is_missed_at_the_next_start(tmp_path: Path) -> None:
+    create_key_file(tmp_path / "kek")
+    provider = LocalProvider.from_uri(f"local:{tmp_path / 'kek'}")
+    wrapped = provider.wrap(KEY, b"place")
+    (tmp_path / "kek").unlink()
+    assert provider.unwrap([(wrapped, b"place")]) == [KEY]
+    with pytest.raises(KeyFileError, match="No such file"):
+        LocalProvider.from_uri(f"local:{tmp_path / 'kek'}")
+
+
+def test_it_opens_what_its_own_key_wrapped_and_nothing_else() -> None:
+    one, other = LocalProvider(SecretKey(bytes(32))), LocalProvider(SecretKey(bytes([1] * 32)))
+    assert one.opens(one.kek) is Opens.SURELY
+    assert one.opens(other.kek) is one.opens("local:") is one.opens("hcvault://h:8200/t/keys/k") is Opens.NO
+
+
+def test_its_file_can_be_removed_which_says_nothing_of_copies(tmp_path: Path) -> None:
+    kek = create_key_file(tmp_path / "kek")
+    provider = LocalProvider.from_uri(f"local:{tmp_path / 'kek'}")
+    with pytest.raises(CannotUnwrapError, match="local:other is not the key of a file"):
+        provider.destroy_kek("local:other", waiting_days=30, now=NOW)
+    provider.require_destroyable(kek)
+    for _ in range(2):
+        end = provider.destroy_kek(kek, waiting_days=30, now=NOW)
+        assert not (tmp_path / "kek").exists()
+        assert (end.kek, end.effective, end.final) == (kek, NOW, False)
+        assert "copies are not known" in end.remains
+    with pytest.raises(CannotUnwrapError, match="by hand"):
+        LocalProvider(SecretKey(bytes(32))).require_destroyable(LocalProvider(SecretKey(bytes(32))).kek)

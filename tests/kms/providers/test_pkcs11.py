@@ -1,12 +1,15 @@
 """Keys under a key on a real token (SoftHSM): what comes back, what is refused, and what happens when it goes away."""
 
+import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +26,16 @@ from kms.errors import (
     UnavailableError,
 )
 from kms.open_provider import open_provider
-from kms.provider import Wrapped
+from kms.provider import Opens, Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.pkcs11 import Pkcs11Provider
+from kms.providers.pkcs11_address import Pkcs11Address, kek_identity
 from kms.providers.pkcs11_module import loaded_module
 from kms.secret import SecretKey, SecretText
 from tests.kms.providers.transit import frames_of
-from tests.servers.softhsm import PIN, Token
+from tests.servers.softhsm import PIN, TEMPLATE, Token
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY, OTHER = SecretKey(bytes(range(32))), SecretKey(bytes(32))
 
 
@@ -308,3 +313,82 @@ def test_a_missing_extra_is_told_as_such() -> None:
 def test_the_newest_key_is_the_one_that_wraps(token: Token) -> None:
     newest, wrapped = opened(token.uri()).newest(), opened(token.uri()).wrap(KEY, b"p")
     assert newest == (wrapped.kek, wrapped.kek_version)
+
+
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "kms_pkcs11.json").read_text())
+
+
+def test_a_token_wraps_and_opens_as_the_vectors_say(token: Token) -> None:
+    """The vectors' keys are put on the token, which then is the only one that has them."""
+    providers = {}
+    for number, kek in enumerate(sorted({test["kek"] for test in VECTORS["tests"]})):
+        token.run(
+            "session.create_object({A.CLASS: ObjectClass.SECRET_KEY, A.KEY_TYPE: KeyType.AES, A.TOKEN: True,"
+            f" A.VALUE: bytes.fromhex('{kek}'), A.LABEL: 'vector {number}', {TEMPLATE}}})"
+        )
+        address = Pkcs11Address.parse(token.uri(f"object=vector%20{number}"))
+        providers[kek] = Pkcs11Provider(address, random=lambda n: bytes.fromhex(VECTORS["tests"][0]["iv"])[:n])
+    for test in VECTORS["tests"]:
+        provider, place = providers[test["kek"]], bytes.fromhex(test["context"])
+        wrapped = Wrapped(bytes.fromhex(test["wrapped"]), provider.newest()[0], "1")
+        if test["result"] == "valid":
+            assert provider.unwrap([(wrapped, place)]) == [SecretKey(bytes.fromhex(test["key"]))], test["comment"]
+            assert provider.wrap(SecretKey(bytes.fromhex(test["key"])), place) == wrapped, test["comment"]
+        else:
+            with pytest.raises(CannotUnwrapError):
+                provider.unwrap([(wrapped, place)])
+
+
+def test_an_identity_is_spelled_as_the_vectors_say() -> None:
+    for one in VECTORS["identities"]:
+        assert kek_identity(one["serial"], bytes.fromhex(one["id"]), one["label"]) == one["identity"]
+
+
+def test_the_vectors_are_those_that_their_script_writes() -> None:
+    script = Path(__file__).parents[2] / "vectors" / "write_kms_pkcs11_vectors.py"
+    assert runpy.run_path(str(script))["text"]() == script.with_name("kms_pkcs11.json").read_text()
+
+
+def test_it_opens_its_key_and_perhaps_one_that_was_renamed(token: Token, other_token: Token) -> None:
+    provider = opened(token.uri())
+    assert provider.opens("local:8963") is Opens.NO
+    assert provider.opens(f"pkcs11:serial={token.serial};id=%01;object=kek") is Opens.SURELY
+    assert provider.opens(f"pkcs11:serial={token.serial};id=%01;object=renamed") is Opens.PERHAPS
+    assert provider.opens(f"pkcs11:serial={token.serial};id=%02;object=other") is Opens.NO
+    assert provider.opens(f"pkcs11:serial={other_token.serial};id=%01;object=kek") is Opens.NO
+
+
+def test_while_its_token_is_away_it_may_open_any_token_key(token: Token) -> None:
+    provider = opened(token.uri("object=kek;id=%03"))
+    assert provider.opens(f"pkcs11:serial={token.serial};id=%01;object=kek") is Opens.PERHAPS
+    assert provider.opens("awskms://") is Opens.NO
+
+
+def test_the_very_key_is_taken_off_its_token_and_again_is_no_failure(token: Token, other_token: Token) -> None:
+    token.make_key(label="second", key_id=b"\x02")
+    provider, second, other = opened(token.uri()), opened(token.uri("object=second")), opened(other_token.uri())
+    wrapped, kept = provider.wrap(KEY, b""), second.wrap(KEY, b"")
+    for kek in (kept.kek, other.wrap(KEY, b"").kek, "local:8963"):
+        with pytest.raises(CannotUnwrapError, match="give the URI of the right one"):
+            provider.destroy_kek(kek, waiting_days=30, now=NOW)
+    provider.require_destroyable(wrapped.kek)
+    for again in (provider, provider, opened(token.uri()), opened(token.uri("id=%01"))):
+        end = again.destroy_kek(wrapped.kek, waiting_days=30, now=NOW)
+        assert (end.kek, end.effective, end.final) == (wrapped.kek, NOW, True)
+        with pytest.raises(KeyNotFoundError):
+            again.unwrap([(wrapped, b"")])
+    with pytest.raises(CannotUnwrapError):  # of a key that is not there either, but that is not this one
+        provider.require_destroyable(other.kek)
+    assert second.unwrap([(kept, b"")]) == [KEY]
+    assert other.unwrap([(other.wrap(KEY, b""), b"")]) == [KEY]
+
+
+def test_a_token_that_is_away_destroys_nothing(token: Token) -> None:
+    provider = opened(token.uri())
+    wrapped = provider.wrap(KEY, b"")
+    token.take_away()
+    provider._module.start_anew()
+    with pytest.raises(UnavailableError):
+        provider.destroy_kek(wrapped.kek, waiting_days=30, now=NOW)
+    token.bring_back()
+    assert provider.unwrap([(wrapped, b"")]) == [KEY]

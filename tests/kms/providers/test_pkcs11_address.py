@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kms.errors import MisconfiguredError
-from kms.providers.pkcs11_address import Pkcs11Address, kek_identity
+from kms.providers.pkcs11_address import Pkcs11Address, kek_identity, may_be_one_key
 
 MODULE = "?module-path=/m.so"
 parse = Pkcs11Address.parse
@@ -85,3 +85,20 @@ def test_an_identity_is_a_uri_that_names_the_same_key(serial: str, key_id: bytes
 def test_an_identity_has_what_the_key_has() -> None:
     assert kek_identity("7", b"", "kek") == "pkcs11:serial=7;object=kek"
     assert kek_identity("7", b"\x01\xff", "") == "pkcs11:serial=7;id=%01%FF"
+
+
+@pytest.mark.parametrize(
+    ("kek", "may_be"),
+    [
+        ("pkcs11:serial=a;id=%01;object=kek", True),
+        ("pkcs11:serial=a;id=%01;object=renamed", True),
+        ("pkcs11:serial=a;id=%02;object=kek", True),
+        ("pkcs11:serial=a;id=%01", True),
+        ("pkcs11:serial=a;id=%02;object=other", False),
+        ("pkcs11:serial=b;id=%01;object=kek", False),
+        ("pkcs11:serial=a", False),
+        ("pkcs11:", False),
+    ],
+)
+def test_a_key_may_have_got_another_id_or_label_but_not_both(kek: str, may_be: bool) -> None:
+    assert may_be_one_key(kek, "pkcs11:serial=a;id=%01;object=kek") == may_be

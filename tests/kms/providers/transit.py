@@ -2,40 +2,77 @@
 
 import base64
 import secrets
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import hvac
 
+from kms.patience import Patience
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import TransitProvider
 from kms.secret import SecretText
-from tests.servers.openbao import BaoDev
+
+# Most tests are of what one request is told.
+ONCE = Patience(attempts=1)
+
+
+class Server(Protocol):
+    """A BaoDev or a BaoServer."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def root_token(self) -> str: ...
+
+    @property
+    def settings(self) -> dict[str, Any]: ...
+
+    def client(self) -> hvac.Client: ...
+
+
+def while_waiting(*steps: Callable[[], object]) -> Patience:
+    """A long deadline; instead of each of the first waits between two attempts, a step."""
+    left = list(steps)
+
+    def wait(_: float) -> None:
+        if left:
+            left.pop(0)()
+        else:
+            time.sleep(0.05)
+
+    return Patience(deadline=60, sleep=wait)
 
 
 @dataclass
 class Transit:
     """mount: one of its own for each test."""
 
-    server: BaoDev
+    server: Server
     mount: str
 
     @property
     def root(self) -> hvac.Client:
-        return hvac.Client(url=self.server.url, token=self.server.root_token, timeout=10, cert="")
+        return self.server.client()
 
     def create(self, key: str = "kek", **settings: Any) -> None:
         self.root.write_data(f"{self.mount}/keys/{key}", data={"derived": True} | settings)
 
     def uri(self, key: str = "kek") -> str:
-        return f"{self.server.url.replace('http', 'hcvault', 1)}/{self.mount}/keys/{key}"
+        return f"hcvault:{self.server.url.partition(':')[2]}/{self.mount}/keys/{key}"
 
-    def provider(self, key: str = "kek", token: str | None = None, **settings: Any) -> TransitProvider:
+    def provider(
+        self, key: str = "kek", token: str | None = None, patience: Patience | None = ONCE, **settings: Any
+    ) -> TransitProvider:
+        """patience: None for what the settings say."""
         secret = None if "login" in settings else SecretText(self.server.root_token if token is None else token)
-        given = {"token": secret, "allow_plain_http_to_loopback": True, "timeout": 10.0} | settings
-        return TransitProvider.from_uri(self.uri(key), ProviderSettings(**given))
+        given = ProviderSettings(**({"token": secret, "timeout": 10.0} | self.server.settings | settings))
+        provider = TransitProvider.from_uri(self.uri(key), given)
+        provider._patience = patience or provider._patience
+        return provider
 
     def token(self, *rules: tuple[str, str], **settings: Any) -> str:
         """A token with nothing but these (path below the mount, capability) rules."""
@@ -46,7 +83,7 @@ class Transit:
 
 
 @contextmanager
-def transit_on(server: BaoDev, mount: str) -> Iterator[Transit]:
+def transit_on(server: Server, mount: str) -> Iterator[Transit]:
     transit = Transit(server, mount)
     transit.root.sys.enable_secrets_engine("transit", path=mount)
     yield transit

@@ -80,3 +80,30 @@ def test_a_tab_is_typed_as_the_refusal_shows_it(ready: Run, tmp_path: Path, type
 def test_a_file_that_is_not_there_is_one_line(ready: Run) -> None:
     refused = ready("import", "nobody.csv")
     assert (refused.status, refused.err.count("\n")) == (1, 1)
+
+
+def test_k02_01_k02_03_dates_decimals_and_truth_come_back_as_they_were_written(run: Run, tmp_path: Path) -> None:
+    policy = write_policy(tmp_path)
+    text = policy.read_text(encoding="utf-8")
+    for name, kind in (("paid", "decimal"), ("born", "date"), ("seen", "datetime"), ("insured", "bool")):
+        text = text.replace(
+            "\nspending = {",
+            f'\n{name} = {{ type = "{kind}", sealed = true, bind = ["person"], index = {{}} }}\nspending = {{',
+        )
+    policy.write_text(text, encoding="utf-8")
+    assert run("init").status == 0
+    (tmp_path / "f.csv").write_text(
+        "person,year,paid,born,seen,insured\n1,1,0.500,0001-01-01,2031-03-30T02:30:00.000001+05:45,true\n2,1,,,,\n"
+    )
+    assert run("import", "f.csv").status == 0
+    whole = '"paid": "0.500", "born": "0001-01-01", "seen": "2031-03-30 02:30:00.000001+05:45", "insured": true'
+    for column, value in (
+        ("paid", "0.5"),
+        ("born", "0001-01-01"),
+        ("seen", "2031-03-29T20:45:00.000001Z"),
+        ("insured", "true"),
+    ):
+        found = run("find", column, value, "--json").out
+        members = dict(part.split(": ", 1) for part in whole.split(", "))
+        assert all(f"{name}: {text}" in found for name, text in members.items()), found
+        assert '"person": 1' in found

@@ -16,7 +16,11 @@ def test_keys_list_shows_ids_and_states_and_never_a_key(loaded: Run) -> None:
         ("index", "active"),
         ("ledger", "active"),
     ]
-    assert set(keys[0]) == {"key_id", "purpose", "sequence", "state", "created_at", "kek", "kek_version"}
+    assert set(keys[0]) == {
+        *("key_id", "purpose", "sequence", "state", "seals", "created_at", "kek", "kek_version"),
+        *("changed_at", "destroy_after", "most_seals", "rotate", "kek_health"),
+    }
+    assert keys[0]["seals"] >= 3 * 256
     assert keys[0]["key_id"] in loaded("keys", "list").out
 
 

@@ -24,6 +24,43 @@ def test_what_the_key_service_needs_comes_from_the_variables_that_its_users_have
     assert not settings.allow_plain_http_to_loopback
 
 
+@pytest.mark.parametrize("product", ["VAULT", "BAO"])
+def test_a_client_certificate_comes_from_the_variables_of_either_product(
+    monkeypatch: pytest.MonkeyPatch, product: str
+) -> None:
+    for name in ("CLIENT_CERT", "CLIENT_KEY"):
+        monkeypatch.delenv(f"VAULT_{name}", raising=False)
+        monkeypatch.delenv(f"BAO_{name}", raising=False)
+    assert provider_settings().client_cert is None
+    monkeypatch.setenv(f"{product}_CLIENT_KEY", "client.key")
+    with pytest.raises(PolicyError, match="set VAULT_CLIENT_CERT too"):
+        provider_settings()
+    monkeypatch.setenv(f"{product}_CLIENT_CERT", "client.crt")
+    settings = provider_settings()
+    assert (settings.client_cert, settings.client_key) == ("client.crt", "client.key")
+
+
+def test_an_endpoint_of_aws_is_passed_on_and_that_of_kms_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL_KMS", raising=False)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "")
+    assert provider_settings().aws_endpoint is None
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "https://aws.example.org")
+    assert provider_settings().aws_endpoint == "https://aws.example.org"
+    monkeypatch.setenv("AWS_ENDPOINT_URL_KMS", "https://kms.example.org")
+    assert provider_settings().aws_endpoint == "https://kms.example.org"
+
+
+def test_how_long_a_key_service_is_waited_for_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NOISEVAULT_KEY_DEADLINE", raising=False)
+    assert provider_settings().deadline == 5
+    monkeypatch.setenv("NOISEVAULT_KEY_DEADLINE", "600")
+    assert provider_settings().deadline == 600
+    for wrong in ("ten", "0", "nan", "1e9"):
+        monkeypatch.setenv("NOISEVAULT_KEY_DEADLINE", wrong)
+        with pytest.raises(PolicyError, match="number of seconds"):
+            provider_settings()
+
+
 def test_a_project_opens_by_its_policy_file(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     with pytest.raises(PolicyError, match=r"ledger\.db.*noisevault init"):

@@ -1,4 +1,6 @@
 import math
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -28,6 +30,73 @@ def test_every_text_is_kept_as_it_stands(text: str) -> None:
 @given(st.binary())
 def test_every_hexadecimal_text_is_its_bytes(value: bytes) -> None:
     assert converter("bytes")(value.hex()) == converter("bytes")(value.hex().upper()) == value
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False))
+def test_k02_03_every_decimal_is_kept_as_it_is_written(value: Decimal) -> None:
+    assert str(converter("decimal")(str(value))) == str(value)
+
+
+ZONES = st.none() | st.integers(-86399, 86399).map(lambda seconds: timezone(timedelta(seconds=seconds)))
+
+
+@given(st.datetimes(timezones=ZONES), st.sampled_from("T "))
+def test_k02_01_every_date_and_time_is_read_exactly(value: datetime, between: str) -> None:
+    read = converter("datetime")(value.isoformat(between))
+    assert isinstance(read, datetime)
+    assert read.isoformat() == value.isoformat()
+    assert converter("date")(value.date().isoformat()) == value.date()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2031-03-30T02:30", "2031-03-30T02:30:00"),
+        ("2031-03-30 02:30:00.5Z", "2031-03-30T02:30:00.500000+00:00"),
+        ("2031-03-30T02:30:00.000001+05:45", "2031-03-30T02:30:00.000001+05:45"),
+    ],
+)
+def test_a_date_and_time_may_be_spelled_in_these_ways(text: str, value: str) -> None:
+    read = converter("datetime")(text)
+    assert isinstance(read, datetime)
+    assert read.isoformat() == value
+
+
+def test_truth_is_written_in_two_words() -> None:
+    assert [converter("bool")(text) for text in ("true", "false")] == [True, False]
+    assert {converter("bool")(text) for text in ("True", "FALSE", "1", "0", "yes", "t", "", " true", "on")} == {None}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "20310330", "2031-W13-7", "2031-3-30", "2031-02-29", "0000-01-01", "30.03.2031", "2031-03-30T00:00", "",
+        " 2031-03-30", "2031-03-30\n", "\uff12\uff10\uff13\uff11-03-30",
+    ],
+)  # fmt: skip
+def test_what_is_not_plainly_a_date_is_refused(text: str) -> None:
+    assert converter("date")(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2031-03-30", "2031-03-30T24:00:00", "2031-03-30T02", "2031-03-30T0230", "2031-03-30t02:30", "now",
+        "2031-03-30T02:30:60", "2031-03-30T02:30:00,5", "2031-03-30T02:30:00.1234567", "2031-03-30T02:30+0545",
+        "2031-03-30T02:30+25:00", "2031-03-30  02:30", "1743300000",
+    ],
+)  # fmt: skip
+def test_what_is_not_plainly_a_date_and_time_is_refused(text: str) -> None:
+    assert converter("datetime")(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["N/A", "1,7", "200.000.000", "$1,200", "00.11", "NaN", "Infinity", "+1", "1_0", "", "1e9999999999999999999"],
+)
+def test_k16_05_k14_03_what_is_not_plainly_a_decimal_is_refused(text: str) -> None:
+    assert converter("decimal")(text) is None
+    assert text not in found(text, "decimal") or not text
 
 
 @pytest.mark.parametrize("text", ["00501", "0044 20", "007", "1e5", "NA", "Null", "None", "nan", "N/A", " x ", ""])
@@ -90,6 +159,15 @@ def test_a_float_may_be_spelled_in_these_ways(text: str, value: float) -> None:
         ("float", "nan", "a text"),
         ("bytes", "abc", "an odd number"),
         ("bytes", "xy", "a text"),
+        ("bool", "TRUE", "capital letters"),
+        ("bool", "1", "a number"),
+        ("decimal", "1,7", "separators"),
+        ("decimal", "N/A", "a text"),
+        ("date", "2031-02-29", "no calendar has"),
+        ("date", "30.03.2031", "another order"),
+        ("date", "2031-03-30T02:30", "declare the column as datetime"),
+        ("datetime", "2031-03-30", "declare the column as date"),
+        ("datetime", "2031-03-30T25:00", "no clock shows"),
     ],
 )
 def test_an_unfit_text_is_told_by_its_kind(kind: ColumnType, text: str, said: str) -> None:

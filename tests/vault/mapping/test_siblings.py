@@ -77,7 +77,7 @@ def test_k06_04_copies_of_the_metadata_keep_their_options(quick: Engine) -> None
         assert table is not P
         assert table.c.keys() == P.c.keys()
         assert table.c.email.type.unique
-        assert table.c.email.type.longest == 60
+        assert table.c.email.type.stored.length == 60
         assert definition_of(table.c.email) == definition_of(P.c.email)
         assert [index.unique for index in sorted(table.indexes, key=lambda i: str(i.name))] == [
             False,

@@ -43,7 +43,7 @@ def test_an_unknown_key_is_named_with_the_keys_there_are(change: tuple[str, str]
     [
         (('unit = "person"\n', ""), "dataset.rand.unit: is missing"),
         (
-            ('site = { type = "int" }', 'site = { type = "date" }'),
+            ('site = { type = "int" }', 'site = { type = "money" }'),
             "table.person_year.column.site.type: expected 'int',",
         ),
         (

@@ -75,3 +75,25 @@ def test_files_that_are_not_there_are_named_and_a_server_has_none(tmp_path: Path
     (tmp_path / "health.keys.db").touch()
     assert set(storage.missing_files()) == {"database", "ledger"}
     assert not Policy.read(EXAMPLE.replace("sqlite:///health.db", SERVER), tmp_path).vault.missing_files()
+
+
+def test_former_keys_are_seen_from_the_policys_folder() -> None:
+    policy = Policy.read(
+        EXAMPLE.replace("[vault]", '[vault]\nkek_former = ["local:old.kek", "hcvault://h/t/keys/k"]'), Path("/srv")
+    )
+    assert policy.vault.kek_former == ("local:/srv/old.kek", "hcvault://h/t/keys/k")
+    assert example_policy().vault.kek_former == ()
+
+
+@pytest.mark.parametrize(
+    ("former", "fault"),
+    [
+        ("old.kek", "expected a key's URI"),
+        ("local:health.kek", "named twice"),
+        ("local:a", "named twice"),
+    ],
+)
+def test_a_former_key_is_another_one_and_has_a_uri(former: str, fault: str) -> None:
+    faults = faults_after(("[vault]", f'[vault]\nkek_former = ["{former}", "local:a"]'))
+    assert [fault.split(":")[0] for fault in faults] == ["vault.kek_former"]
+    assert fault in faults[0]

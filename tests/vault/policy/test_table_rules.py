@@ -25,6 +25,9 @@ EMAIL = 'email = { type = "str", sealed = true, bind = ["person", "year"]'
         ((EMAIL, EMAIL.replace('"year"', '"site"')), f"{COLUMN}.email.bind: site may be NULL; "),
         ((EMAIL, EMAIL.replace('"year"', '"age"')), f"{COLUMN}.email.bind: age is a float"),
         ((EMAIL, EMAIL.replace('"str"', '"int"')), f"{COLUMN}.email.index.normalise: casefold is for str"),
+        (('site = { type = "int" }', 'site = { type = "decimal" }'), f"{COLUMN}.site.type: not every database keeps"),
+        (('site = { type = "int" }', 'site = { type = "datetime" }'), f"{COLUMN}.site.type: not every database keeps"),
+        ((EMAIL, EMAIL.replace('"str"', '"date"')), f"{COLUMN}.email.index.normalise: casefold is for str"),
         (("site = {", "Year = {"), "table.person_year.column: year stands more than once"),
         (("plan = {", "EMAIL_bidx_b = {"), f"{COLUMN}.email.index: its terms are kept in email_bidx_b"),
     ],
@@ -54,3 +57,14 @@ def test_contradictions_are_told_together() -> None:
         f"{COLUMN}.spending.bind",
         "dataset.rand.unit",
     }
+
+
+@pytest.mark.parametrize("kind", ["bool", "date"])
+def test_what_every_database_keeps_may_be_plain(kind: str) -> None:
+    assert not faults_after(('photo = { type = "bytes" }', f'photo = {{ type = "{kind}" }}'))
+
+
+@pytest.mark.parametrize("kind", ["bool", "decimal", "date", "datetime"])
+def test_every_type_may_be_sealed_and_indexed(kind: str) -> None:
+    change = f'photo = {{ type = "{kind}", sealed = true, bind = ["person"], index = {{}} }}'
+    assert not faults_after(('photo = { type = "bytes" }', change))

@@ -1,7 +1,9 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 
-from tests.vault.policy.example import example_policy
+from tests.vault.policy.example import EXAMPLE, example_policy
 from tests.vault.question.questions import questions
 from vault.policy import Policy
 from vault.question import Question, QuestionRefusedError, parse, validate
@@ -80,3 +82,10 @@ def test_any_question_is_allowed_or_refused_and_the_same_again(question: Questio
         return ""
 
     assert said() == said()
+
+
+@pytest.mark.parametrize("kind", ["bool", "date"])
+def test_a_type_that_questions_have_no_literal_for_is_not_compared(kind: str) -> None:
+    policy = Policy.read(EXAMPLE.replace('type = "bytes"', f'type = "{kind}"'), Path("/srv/health"))
+    with pytest.raises(QuestionRefusedError, match=f"photo holds a {kind}, and those cannot be compared"):
+        validate(parse("count where photo = 1"), policy, "rand")

@@ -1,0 +1,51 @@
+"""By which KEKs the keys of each keyring are, or were, wrapped."""
+
+from datetime import UTC, datetime, timedelta
+
+from kms.key_record import Purpose
+from kms.key_store import KeyStore
+from kms.keyring import Keyring
+from tests.kms.rested import let_rest
+from tests.kms.scripted_provider import ScriptedProvider
+
+DATA = Purpose.DATA
+
+
+def uses(store: KeyStore) -> dict[tuple[str, str], datetime | None]:
+    return {(use.keyring, use.kek): use.until for use in store.kek_uses()}
+
+
+def test_live_keys_tombstones_and_moves_are_told_with_their_times(any_store: KeyStore) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    store = KeyStore(any_store.engine, now=lambda: now)
+    one, two = ScriptedProvider(), ScriptedProvider(bytes([1] * 32))
+    first, second = one._real.kek, two._real.kek
+    keyring, other = Keyring.create(store, one, "main"), Keyring.create(store, one, "other")
+    assert uses(store) == {("main", first): None, ("other", first): None}
+    old = keyring.records(DATA)[0].key_id
+    keyring.lifecycle.rotate(DATA)
+    let_rest(store.engine)
+    keyring.lifecycle.destroy(old)
+    destroyed, now = now, now + timedelta(days=1)
+    keyring.lifecycle.move(two)
+    assert uses(store) == {("main", first): now, ("main", second): None, ("other", first): None}
+    moved, now = now, now + timedelta(days=1)
+    assert destroyed < moved
+    Keyring.open(store, two, "main").lifecycle.move(one)
+    assert uses(store)["main", first] is None
+    assert uses(store)["main", second] == now
+    now += timedelta(days=1)
+    keyring.lifecycle.move(two)
+    assert uses(store)["main", first] == now  # the later time counts
+    assert keyring.lifecycle.move(two) == []
+    now += timedelta(days=1)
+    other.lifecycle.shred(confirm="other")
+    assert uses(store)["other", first] == now
+
+
+def test_a_rewrap_by_the_same_kek_leaves_none(store: KeyStore, provider: ScriptedProvider) -> None:
+    keyring = Keyring.create(store, provider, "main")
+    record, *_ = keyring.records()
+    (key,) = provider.unwrap([(record.wrapped, record.context)] if record.wrapped else [])
+    assert store.replace_wrapped([(record, provider.wrap(key, record.context))])
+    assert list(uses(store).values()) == [None]

@@ -1,0 +1,179 @@
+"""deactivate, retire, restore, destroy: as an operator types them, refused while something needs the key."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kms import KeyStore
+from tests.kms.rested import let_rest
+from tests.vault.cli.conftest import CSV, Run
+from tests.vault.cli.test_rotating import pass_time
+
+
+def keys(run: Run, purpose: str = "data") -> list[dict[str, Any]]:
+    return [key for key in json.loads(run("keys", "list", "--json").out) if key["purpose"] == purpose]
+
+
+def rest(folder: Path) -> None:
+    store = KeyStore.from_url(f"sqlite:///{folder / 'keys.db'}")
+    let_rest(store.engine)
+    store.engine.dispose()
+
+
+@pytest.fixture
+def unused(loaded: Run, tmp_path: Path) -> str:
+    """The first data key, from which every value was moved, and that has rested."""
+    (old,) = keys(loaded)
+    assert loaded("rotate").status == 0
+    assert loaded("reencrypt").status == 0
+    rest(tmp_path)
+    return str(old["key_id"])
+
+
+def test_a_key_that_nothing_needs_is_retired_waits_and_is_destroyed(loaded: Run, unused: str, tmp_path: Path) -> None:
+    retired = loaded("keys", "retire", unused, "--confirm", "main")
+    assert (retired.status, retired.err) == (0, "")
+    assert "Not looked at: other databases of this keyring, replicas, backups" in retired.out
+    assert f"noisevault keys restore {unused}" in retired.out
+    assert [key["state"] for key in keys(loaded)] == ["retired", "active"]
+    listed = loaded("keys", "list").out
+    assert "retired" in listed
+    assert "until" in listed
+    early = loaded("keys", "destroy", unused, "--confirm", "main")
+    assert (early.status, early.err.count("\n")) == (1, 1)
+    assert "both must be past it" in early.err
+    pass_time(tmp_path, 30)
+    destroyed = loaded("keys", "destroy", unused, "--confirm", "main")
+    assert (destroyed.status, destroyed.err) == (0, "")
+    assert "An older backup of the key store has them still" in destroyed.out
+    assert [key["state"] for key in keys(loaded)] == ["destroyed", "active"]
+    assert "asthma" in loaded("show").out
+    assert loaded("check").status == 0
+    assert "was destroyed at" in loaded("keys", "restore", unused).err
+
+
+def test_a_retired_key_is_restored(loaded: Run, unused: str) -> None:
+    loaded("keys", "retire", unused, "--confirm", "main")
+    assert f"{unused} is deactivated again" in loaded("keys", "restore", unused).out
+    assert [key["state"] for key in keys(loaded)] == ["deactivated", "active"]
+
+
+def test_a_key_that_values_name_is_not_retired(loaded: Run, tmp_path: Path) -> None:
+    (old,) = keys(loaded)
+    loaded("rotate")
+    rest(tmp_path)
+    refused = loaded("keys", "retire", old["key_id"], "--confirm", "main")
+    assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert f"data key {old['key_id']} is needed by 4 values of visit.national_id" in refused.err
+    assert "noisevault reencrypt" in refused.err
+    assert [key["state"] for key in keys(loaded)] == ["deactivated", "active"]
+
+
+def test_a_value_that_came_back_is_found_before_the_key_is_destroyed(loaded: Run, unused: str, tmp_path: Path) -> None:
+    loaded("keys", "retire", unused, "--confirm", "main")
+    pass_time(tmp_path, 30)
+    late = b"\x01\x00" + bytes.fromhex(unused) + bytes(28)
+    with closing(sqlite3.connect(tmp_path / "application.db")) as data, data:
+        data.execute("UPDATE visit SET diagnosis = ? WHERE person = 3", (late,))
+    refused = loaded("keys", "destroy", unused, "--confirm", "main")
+    assert (refused.status, refused.out) == (1, "")
+    assert "is needed by 1 values of visit.diagnosis" in refused.err
+    assert [key["state"] for key in keys(loaded)] == ["retired", "active"]
+
+
+def test_a_key_that_others_may_seal_with_is_not_retired(loaded: Run) -> None:
+    (old,) = keys(loaded)
+    assert "active: rotate first" in loaded("keys", "retire", old["key_id"], "--confirm", "main").err
+    loaded("rotate")
+    loaded("reencrypt")
+    assert "less than 180 seconds ago" in loaded("keys", "retire", old["key_id"], "--confirm", "main").err
+
+
+@pytest.mark.parametrize("command", ["retire", "destroy"])
+def test_another_name_is_refused_before_anything_is_opened(
+    loaded: Run, unused: str, command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "keys.db").rename(tmp_path / "elsewhere.db")
+    (tmp_path / "application.db").rename(tmp_path / "elsewhere2.db")
+    refused = loaded("keys", command, unused, "--confirm", "mian")
+    assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert "--confirm takes the keyring's name, which is main; nothing was done" in refused.err
+
+
+@pytest.mark.parametrize("command", ["retire", "destroy"])
+def test_a_name_or_a_whole_key_id_that_is_missing_has_status_2(loaded: Run, unused: str, command: str) -> None:
+    assert loaded("keys", command, unused).status == 2
+    assert loaded("keys", command, unused[:7], "--confirm", "main").status == 2
+
+
+def test_an_id_of_no_key_is_told(loaded: Run) -> None:
+    for words in (("retire", "00000001", "--confirm", "main"), ("restore", "00000001"), ("deactivate", "00000001")):
+        refused = loaded("keys", *words)
+        assert (refused.status, refused.err.count("\n")) == (1, 1)
+        assert "no key 00000001" in refused.err
+
+
+def test_a_short_wait_has_to_be_asked_for(loaded: Run, unused: str) -> None:
+    words = ("keys", "retire", unused, "--confirm", "main", "--wait", "0d")
+    assert "7 to 3650 days" in loaded(*words).err
+    assert loaded(*words[:-1], "1 day").status == 2
+    assert loaded(*words, "--short-wait").status == 0
+    assert loaded("keys", "destroy", unused, "--confirm", "main").status == 0
+
+
+def test_a_field_that_the_policy_does_not_name_has_to_be_looked_at(loaded: Run, unused: str, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "keys.db")) as store, store:
+        store.execute("INSERT INTO noisevault_seal_count VALUES (?, 'other.phone', 256)", (bytes.fromhex(unused),))
+    retired = loaded("keys", "retire", unused, "--confirm", "main")
+    assert "Not looked at: other.phone, of which the key sealed up to 256 values" in retired.out
+    pass_time(tmp_path, 30)
+    words = ("keys", "destroy", unused, "--confirm", "main")
+    refused = loaded(*words)
+    assert refused.status == 1
+    assert "add --looked-at other.phone" in refused.err
+    assert [key["state"] for key in keys(loaded)] == ["retired", "active"]
+    assert loaded(*words, "--looked-at", "other.phone").status == 0
+
+
+def test_an_index_key_that_a_slot_keeps_is_not_retired(loaded: Run, tmp_path: Path) -> None:
+    (index,) = keys(loaded, "index")
+    loaded("keys", "deactivate", index["key_id"])
+    rest(tmp_path)
+    refused = loaded("keys", "retire", index["key_id"], "--confirm", "main")
+    assert refused.status == 1
+    assert "1 slot (bidx, a) of visit.national_id, 4 terms of visit.national_id_bidx_a" in refused.err
+
+
+def test_a_ledger_key_that_signed_is_not_retired_and_an_unused_one_is(loaded: Run, tmp_path: Path) -> None:
+    loaded("rotate", "--purpose", "ledger")
+    loaded("rotate", "--purpose", "ledger")
+    loaded("ask", "count(*)", "--epsilon", "0.1")
+    loaded("rotate", "--purpose", "ledger")
+    rest(tmp_path)
+    first, unused, signed, _ = (key["key_id"] for key in keys(loaded, "ledger"))
+    assert "first ledger key" in loaded("keys", "retire", first, "--confirm", "main").err
+    refused = loaded("keys", "retire", signed, "--confirm", "main").err
+    assert "entries of noisevault_audit, 1 questions of noisevault_charge, 1 answers of noisevault_answer" in refused
+    assert loaded("keys", "retire", unused, "--confirm", "main").status == 0
+    assert loaded("check").status == 0
+
+
+def test_a_closed_keyring_opens_and_refuses_to_seal(loaded: Run, tmp_path: Path) -> None:
+    (key,) = keys(loaded)
+    closed = loaded("keys", "deactivate", key["key_id"])
+    assert (closed.status, closed.err) == (0, "")
+    assert "noisevault rotate --purpose data" in closed.out
+    assert "asthma" in loaded("show").out
+    (tmp_path / "more.csv").write_text(CSV.replace("1,1,1", "7,1,1").replace("1,2,1", "7,2,1"), encoding="utf-8")
+    refused = loaded("import", "more.csv")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert f"keyring 'main' is closed for data: its last key {key['key_id']} is deactivated" in refused.err
+    for words in (("check",), ("init",), ("keys", "check")):
+        assert loaded(*words).status == 0
+    assert "nothing is due" in loaded("rotate", "--if-older-than", "0d").out
+    assert "the keyring was closed" in loaded("rotate").out
+    assert [k["state"] for k in keys(loaded)] == ["deactivated", "active"]

@@ -1,0 +1,75 @@
+"""rotate: by hand, by age and by use; what is refused and why."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kms import KeyStore
+from tests.kms.rested import let_time_pass
+from tests.vault.cli.conftest import Run
+
+
+def states(run: Run, purpose: str = "data") -> list[str]:
+    return [key["state"] for key in json.loads(run("keys", "list", "--json").out) if key["purpose"] == purpose]
+
+
+def pass_time(folder: Path, days: int) -> None:
+    store = KeyStore.from_url(f"sqlite:///{folder / 'keys.db'}")
+    let_time_pass(store.engine, timedelta(days=days))
+    store.engine.dispose()
+
+
+def test_without_a_condition_it_rotates_by_hand(loaded: Run) -> None:
+    done = loaded("rotate")
+    assert done.status == 0
+    assert "sequence 2" in done.out
+    assert "noisevault reencrypt" in done.out
+    assert states(loaded) == ["deactivated", "active"]
+
+
+def test_nothing_that_is_due_is_said_and_is_no_failure(loaded: Run) -> None:
+    done = loaded("rotate", "--if-older-than", "90d", "--if-more-than", "1000000000")
+    assert (done.status, done.err) == (0, "")
+    assert "nothing is due, nothing was changed" in done.out
+    assert states(loaded) == ["active"]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"), [(("--if-older-than", "90d"), "91 days"), (("--if-more-than", "10"), "values of visit")]
+)
+def test_what_is_due_is_rotated_with_its_reason_once(
+    loaded: Run, tmp_path: Path, words: tuple[str, ...], reason: str
+) -> None:
+    pass_time(tmp_path, 91)
+    done = loaded("rotate", *words)
+    assert (done.status, reason in done.out) == (0, True)
+    assert states(loaded) == ["deactivated", "active"]
+    assert "nothing is due" in loaded("rotate", *words).out
+    assert states(loaded) == ["deactivated", "active"]
+
+
+def test_the_ledger_key_is_rotated_and_old_answers_stay(loaded: Run) -> None:
+    first = loaded("ask", "count(*)", "--epsilon", "0.1", "--json").out
+    assert "signed and sealed by it" in loaded("rotate", "--purpose", "ledger").out
+    assert states(loaded, "ledger") == ["deactivated", "active"]
+    assert loaded("ask", "count(*)", "--epsilon", "0.1", "--json").out == first
+    assert loaded("check").status == 0
+
+
+def test_the_index_key_is_not_rotated_unless_it_was_closed(loaded: Run) -> None:
+    refused = loaded("rotate", "--purpose", "index")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "the terms that are stored stay under the key of their slot" in refused.err
+    (index,) = [key["key_id"] for key in json.loads(loaded("keys", "list", "--json").out) if key["purpose"] == "index"]
+    assert loaded("keys", "deactivate", index).status == 0
+    assert loaded("rotate", "--purpose", "index").status == 0
+    assert states(loaded, "index") == ["deactivated", "active"]
+    assert "asthma" in loaded("find", "national_id", "111").out
+
+
+@pytest.mark.parametrize("words", [("--if-older-than", "90"), ("--if-more-than", "-1"), ("--purpose", "fun")])
+def test_words_that_are_off_have_status_2(loaded: Run, words: tuple[str, ...]) -> None:
+    assert loaded("rotate", *words).status == 2
+    assert states(loaded) == ["active"]

@@ -1,0 +1,50 @@
+"""KEK health on the command line: a keyring whose records can be listed, whatever its key service says."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from kms import KeyProvider, Keyring, KeyStore, KmsError, ProviderSettings, SecretKey, Wrapped, open_key_database
+from vault.cli.options import former_settings, load_policy, provider_settings
+from vault.project import open_keks, require_files
+
+__all__ = ["keyring_to_list"]
+
+# Ours: seconds. Who looks at the list in an outage wants it now, and nothing is lost by not waiting.
+LISTING_DEADLINE: Final = 1.0
+
+
+class _Unopened:
+    """Stands for a provider that could not be opened, and says why whenever it is asked."""
+
+    def __init__(self, reason: KmsError) -> None:
+        self._reason = reason
+
+    def wrap(self, key: SecretKey, context: bytes) -> Wrapped:  # noqa: ARG002
+        raise self._reason
+
+    def unwrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[SecretKey]:  # noqa: ARG002
+        raise self._reason
+
+
+def keyring_to_list(path: Path) -> tuple[Keyring, KeyProvider, str]:
+    """The keyring of a policy, its provider, and the URI of its key-encryption key. No database of data is opened.
+
+    A key file that is missing or a login that is incomplete is the provider's answer, not an end of the listing.
+    Raises: PolicyError, and KmsError if the key store does not answer.
+    """
+    policy = load_policy(path)
+    require_files(policy)
+    store = KeyStore(open_key_database(policy.keys_url))
+    provider: KeyProvider
+    try:
+        settings, *formers = map(_in_haste, (provider_settings(policy.vault.kek), *former_settings(policy)))
+        provider = open_keks(policy, settings, formers)
+    except KmsError as reason:
+        provider = _Unopened(type(reason)(*reason.args))
+    return Keyring.open(store, provider, policy.vault.keyring), provider, policy.vault.kek
+
+
+def _in_haste(settings: ProviderSettings) -> ProviderSettings:
+    return replace(settings, deadline=min(settings.deadline, LISTING_DEADLINE))

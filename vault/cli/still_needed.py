@@ -1,0 +1,65 @@
+"""Still needed: what in the databases of a project needs a key, and what is known to lie elsewhere."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from kms import KeyRecord, Purpose
+from vault.bridge import ledger_engine
+from vault.cli.ledger_key_uses import ledger_uses
+from vault.errors import KeyInUseError
+from vault.key_uses import KeyUse, pinned_slots, terms_under, values_under
+from vault.project import Project
+
+REMEDIES: Final = {
+    Purpose.DATA: "move them to the active key by: noisevault reencrypt",
+    Purpose.INDEX: "no command moves terms to another index key yet, so the key stays",
+    Purpose.LEDGER: "the audit log and the stored answers are read by it for ever, so the key stays",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StillNeeded:
+    """Counts by the stored bytes alone; no key is used."""
+
+    project: Project
+
+    def refuse_used(self, record: KeyRecord) -> None:
+        """Raises: KeyInUseError that says what names the key, where, and what to do."""
+        uses = self.uses(record)
+        if uses:
+            raise KeyInUseError(
+                f"{record.purpose} key {record.key_id.hex()} is needed by {', '.join(map(str, uses))}:"
+                f" {REMEDIES[record.purpose]}"
+            )
+
+    def uses(self, record: KeyRecord) -> list[KeyUse]:
+        """What needs the key."""
+        project, key_id = self.project, record.key_id
+        match record.purpose:
+            case Purpose.DATA:
+                return values_under(project.engine, project.tables.values(), key_id)
+            case Purpose.INDEX:
+                slots = pinned_slots(project.opened.key_store.engine, record.keyring_id, key_id)
+                return slots + terms_under(project.engine, project.tables.values(), key_id)
+            case Purpose.LEDGER:
+                return ledger_uses(ledger_engine(project.policy.ledger_url), key_id)
+
+    def unseen(self, record: KeyRecord) -> dict[str, int]:
+        """The fields outside of the policy that the key sealed, and how often at most: what else was there to scan."""
+        fields = [f for table in self.project.tables.values() for f in self.project.fields(table).values()]
+        seen = {field.definition.label for field in fields}
+        counts = self.project.opened.keyring.seal_counts()
+        return {label: n for (key_id, label), n in counts.items() if key_id == record.key_id and label not in seen}
+
+    def refuse_unseen(self, record: KeyRecord, looked_at: Collection[str]) -> None:
+        """Raises: KeyInUseError for fields outside of the policy that the key sealed, unless they were looked at."""
+        if record.purpose is not Purpose.DATA:
+            return
+        left = sorted(set(self.unseen(record)) - set(looked_at))
+        if left:
+            options = " ".join(f"--looked-at {label}" for label in left)
+            raise KeyInUseError(
+                f"data key {record.key_id.hex()} sealed values of {', '.join(left)}, which the policy does not name:"
+                f" run reencrypt with the policy that does; when nothing there names the key, add {options}"
+            )
