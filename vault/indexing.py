@@ -19,7 +19,7 @@ from vault.definition import FieldDefinition
 from vault.errors import DefinitionError
 from vault.index_slot import SlotKeys, SlotPin, term_column
 from vault.key_refusal import NOT_TO_BE_HAD, key_refusal
-from vault.term import BlindIndex, leftmost, term_prefix
+from vault.term import RFC_2104_SHA_256_BITS, BlindIndex, leftmost, term_prefix
 
 __all__ = ["Indexing", "equality_encoding"]
 
@@ -75,15 +75,16 @@ class _SlotTerms:
         return self._prefix + leftmost(mac.finalize(), self._index.bits)
 
     def terms(self, values: list[object]) -> list[bytes | None]:
-        hmac, equality, prefix, bits = self.hmac(), self._equality, self._prefix, self._index.bits
+        copy, equality, prefix, bits = self.hmac().copy, self._equality, self._prefix, self._index.bits
         made: list[bytes | None] = []
+        add = made.append
         for value in values:
             if value is None:
-                made.append(None)
+                add(None)
                 continue
-            mac = hmac.copy()
+            mac = copy()
             mac.update(equality(value))
-            made.append(prefix + leftmost(mac.finalize(), bits))
+            add(prefix + (mac.finalize() if bits == RFC_2104_SHA_256_BITS else leftmost(mac.finalize(), bits)))
         return made
 
     def hmac(self) -> HMAC:
@@ -138,10 +139,16 @@ class Indexing:
 
     def terms_many(self, values: list[object]) -> list[dict[str, bytes | None]]:
         """As terms, for each value in order."""
-        by_column = [[None] * len(values) if slot is None else slot.terms(values) for slot in self._slots.values()]
+        by_column = self.terms_by_column(values)
         if not by_column:
             return [{} for _ in values]
-        return [dict(zip(self.columns, row, strict=True)) for row in zip(*by_column, strict=True)]
+        return [dict(zip(by_column, row, strict=True)) for row in zip(*by_column.values(), strict=True)]
+
+    def terms_by_column(self, values: list[object]) -> dict[str, list[bytes | None]]:
+        """As terms_many, the terms of each column together, which makes no object for each value but its term."""
+        return {
+            column: [None] * len(values) if slot is None else slot.terms(values) for column, slot in self._slots.items()
+        }
 
 
 def _slot_terms(

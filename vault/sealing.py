@@ -4,6 +4,7 @@ No nonce is kept. The cipher is, and a few counted seals: a forked child starts 
 """
 
 import os
+import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -64,7 +65,7 @@ class Sealing:
     without a place, for a value of 2 GiB.
     """
 
-    __slots__ = ("__weakref__", "_cipher", "_clock", "_definition", "_keyring", "_lock", "_random", "_sealing_key")
+    __slots__ = ("__weakref__", "_clock", "_definition", "_keyring", "_lock", "_sealing_key", "cipher", "random")
 
     def __init__(
         self, definition: FieldDefinition, keyring: Keyring, random: Callable[[int], bytes] = os.urandom
@@ -73,22 +74,22 @@ class Sealing:
         self._keyring = keyring
         self._sealing_key = keyring.sealing
         self._clock = keyring.clock
-        self._random = random
+        self.random = random
         self.forget_after_fork()
         forget_in_child(self)
 
     def forget_after_fork(self) -> None:
         """What the parent counted is the parent's to use."""
-        self._cipher = _NO_CIPHER
+        self.cipher = _NO_CIPHER  # Field.seal takes it from here for each value, as seal does
         self._lock = threading.Lock()
 
     def seal(self, data: bytes, context: bytes | None = None) -> bytes:
         """One sealed value. context: the row context of a row-bound field."""
-        cipher = self._cipher
+        cipher = self.cipher
         if self._clock() >= cipher.leased.until or not next(cipher.block, False):
             cipher = self._counted_one()
         aad = cipher.unbound if context is None else cipher.bound + lp(context)
-        nonce = self._random(IV)
+        nonce = self.random(IV)
         try:
             return cipher.head + nonce + cipher.encrypt(nonce, data, aad)
         except OverflowError:
@@ -102,8 +103,7 @@ class Sealing:
             chunk = parts[start : start + CHUNK_VALUES]
             cipher = self._counted(len(chunk))
             head, encrypt, aad, bound = cipher.head, cipher.encrypt, cipher.unbound, cipher.bound
-            pool = self._random(IV * len(chunk))
-            nonces = [pool[at : at + IV] for at in range(0, len(pool), IV)]
+            nonces = struct.unpack(f"{IV}s" * len(chunk), self.random(IV * len(chunk)))
             try:
                 if contexts is None:
                     sealed += [
@@ -129,7 +129,7 @@ class Sealing:
                 cipher = self._leased()
                 if not next(cipher.block, False):
                     self._keyring.reserve_seals(cipher.leased.key.key_id, self._definition.label, BLOCK_SEALS)
-                    cipher = self._cipher = replace(cipher, block=repeat(True, BLOCK_SEALS))
+                    cipher = self.cipher = replace(cipher, block=repeat(True, BLOCK_SEALS))
                     next(cipher.block)
             if self._sealing_key(DATA).key is cipher.leased.key:  # asked last: counting may have had to wait
                 return cipher
@@ -147,15 +147,15 @@ class Sealing:
 
     def _leased(self) -> _Cipher:
         """The cipher of the key that the keyring leases now. The lock is held."""
-        leased, cipher = self._sealing_key(DATA), self._cipher
+        leased, cipher = self._sealing_key(DATA), self.cipher
         data_key = leased.key
         if data_key is cipher.leased.key:
-            self._cipher = cipher = replace(cipher, leased=leased)
+            self.cipher = cipher = replace(cipher, leased=leased)
             return cipher
         definition = self._definition
         key = field_key(data_key.secret, self._keyring.id, definition.table, definition.column)
         head = header(definition.generation, data_key.key_id)
-        self._cipher = cipher = _Cipher(
+        self.cipher = cipher = _Cipher(
             leased,
             # the same key, unwrapped again, has its counted seals left
             cipher.block if data_key.key_id == cipher.leased.key.key_id else iter(()),

@@ -12,7 +12,7 @@ from kms.secret import SecretKey
 from vault.errors import DefinitionError
 from vault.normalise import Normaliser, exact
 
-__all__ = ["BlindIndex", "compound_input", "leftmost", "term", "term_prefix"]
+__all__ = ["RFC_2104_SHA_256_BITS", "BlindIndex", "compound_input", "leftmost", "term", "term_prefix"]
 
 RFC_2104_SHA_256_BITS: Final = 256
 TERM_PREFIX_BYTES: Final = 5

@@ -9,29 +9,32 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from scripts.benchmarks import field_object, keys, noise
+from scripts.benchmarks import field_object, keys, mapping, noise
 from scripts.benchmarks.comparison import Comparison, Measured
 from scripts.benchmarks.counted import Count, Counted
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Comparison | Count]]] = {
     "field": field_object.comparisons,
     "keys": keys.comparisons,
+    "mapping": mapping.comparisons,
     "noise": noise.comparisons,
 }
 
 
 def show(rows: list[Measured]) -> None:
-    table = Table("comparison", "variant", "median us", "low", "high", "ratio to the first")
+    own = any(row.own_us is not None for row in rows)
+    worked = any(row.processor_us is not None for row in rows)
+    headings = ["comparison", "variant", "median us", "low", "high", "ratio to the first", "of lows"]
+    table = Table(*headings, *(["own us", "own ratio"] if own else []), *(["processor us", "ratio"] if worked else []))
     for row in rows:
-        table.add_row(
-            row.comparison,
-            row.variant,
-            f"{row.median_us:.3f}",
-            f"{row.low_us:.3f}",
-            f"{row.high_us:.3f}",
-            f"{row.ratio:.2f}",
-        )
-    Console(width=120).print(table)
+        figures = [f"{row.median_us:.3f}", f"{row.low_us:.3f}", f"{row.high_us:.3f}", f"{row.ratio:.2f}"]
+        figures.append(f"{row.low_ratio:.2f}")
+        if own:
+            figures += ["" if figure is None else f"{figure:.2f}" for figure in (row.own_us, row.own_ratio)]
+        if worked:
+            figures += ["" if figure is None else f"{figure:.2f}" for figure in (row.processor_us, row.processor_ratio)]
+        table.add_row(row.comparison, row.variant, *figures)
+    Console(width=140).print(table)
 
 
 def show_counts(rows: list[Counted]) -> None:
@@ -50,15 +53,16 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     for name in asked.names or BENCHMARKS:
-        rows: list[Measured | Counted] = [row for comparison in BENCHMARKS[name]() for row in comparison.run()]
-        if asked.json:
-            print("\n".join(json.dumps(dataclasses.asdict(row)) for row in rows))
-            continue
-        counts, times = [r for r in rows if isinstance(r, Counted)], [r for r in rows if isinstance(r, Measured)]
-        if counts:
-            show_counts(counts)
-        if times:
-            show(times)
+        for comparison in BENCHMARKS[name]():
+            rows: list[Measured | Counted] = list(comparison.run())
+            if asked.json:
+                print("\n".join(json.dumps(dataclasses.asdict(row)) for row in rows), flush=True)
+                continue
+            counts, times = [r for r in rows if isinstance(r, Counted)], [r for r in rows if isinstance(r, Measured)]
+            if counts:
+                show_counts(counts)
+            if times:
+                show(times)
     return 0
 
 

@@ -99,7 +99,7 @@ def sealing(field: Field, keyring: Keyring) -> Comparison:
 
     def look() -> None:
         for _ in numbers:
-            cipher = held._cipher
+            cipher = held.cipher
             if clock() >= cipher.leased.until:
                 raise TimeoutError
 

@@ -48,7 +48,9 @@ def test_many_terms_are_the_terms_of_each(values: list[object]) -> None:
     keyring: Any = FixedKeyring({}, {A: bytes(32), B: bytes(32)})
     definition = replace(NAME, indexes=(BlindIndex(), BlindIndex(bits=9, name="rough")))
     indexing = Indexing(definition, {}, keyring, {"bidx": SlotKeys(PIN_A, PIN_B), "rough": SlotKeys(PIN_A)})
-    assert indexing.terms_many(values) == [indexing.terms(value) for value in values]
+    single = [indexing.terms(value) for value in values]
+    assert indexing.terms_many(values) == single
+    assert indexing.terms_by_column(values) == {column: [row[column] for row in single] for column in indexing.columns}
 
 
 def test_a_field_without_an_index_has_no_terms(keyring: Any) -> None:

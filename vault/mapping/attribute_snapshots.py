@@ -10,7 +10,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Mapper
 
 from vault.mapping.declared_type import Conversion, snapshot
-from vault.mapping.sealed_type import Sealed
+from vault.mapping.sealed_column import Declaration
 
 __all__ = ["snapshot_attributes"]
 
@@ -20,7 +20,7 @@ def snapshot_attributes(mapper: Mapper[Any], class_: type[Any]) -> None:
     kept: dict[str, Conversion] = {}
     for attribute in mapper.column_attrs:
         kind = attribute.columns[0].type
-        keep = snapshot(kind.stored) if isinstance(kind, Sealed) else None
+        keep = snapshot(kind.stored) if isinstance(kind, Declaration) else None
         if keep is not None:
             kept[attribute.key] = keep
             _listen(getattr(class_, attribute.key), keep)

@@ -15,7 +15,7 @@ from vault.errors import SealedColumnError
 from vault.mapping.asked import Asked
 from vault.mapping.beside import beside, plain_column
 from vault.mapping.sealed_column import SealedColumn
-from vault.mapping.term_type import AskedTerm
+from vault.mapping.term_type import asked_type
 
 __all__ = ["SealedComparator"]
 
@@ -97,7 +97,7 @@ class SealedComparator(TypeEngine.Comparator[Any]):
         owner = self._owner
         return "a sealed expression" if owner is None else owner.label
 
-    def _term(self, *, none_matches_nothing: bool) -> "tuple[ColumnElement[Any], AskedTerm]":
+    def _term(self, *, none_matches_nothing: bool) -> "tuple[ColumnElement[Any], TypeEngine[Any]]":
         owner = self._owner
         if owner is None:
             raise SealedColumnError("a sealed type outside a table's column cannot be asked: compare the column itself")
@@ -117,7 +117,7 @@ class SealedComparator(TypeEngine.Comparator[Any]):
             raise SealedColumnError(
                 f"{owner.label} is read here without its terms: select {name} too, or ask inside the subquery"
             )
-        return _as_entity(term, self.expr), owner.asked_type(none_matches_nothing)
+        return _as_entity(term, self.expr), asked_type(owner, none_matches_nothing)
 
     def _refusal(self, op: OperatorType) -> str:
         word = _WORDS.get(op) or getattr(op, "opstring", op.__name__).removesuffix("_op").strip("_").upper()

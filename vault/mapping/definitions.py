@@ -7,8 +7,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from vault.definition import FieldDefinition
 from vault.errors import SealedColumnError
-from vault.mapping.sealed_column import SealedColumn
-from vault.mapping.sealed_type import Sealed
+from vault.mapping.sealed_column import Declaration, SealedColumn
 
 __all__ = ["definition_of", "sealed_columns", "term_columns"]
 
@@ -20,7 +19,7 @@ def definition_of(column: "Column[Any] | InstrumentedAttribute[Any]") -> FieldDe
 
 def sealed_columns(table: Table) -> "list[Column[Any]]":
     """The sealed columns of a table, in order."""
-    return [column for column in table.columns if isinstance(column.type, Sealed)]
+    return [column for column in table.columns if isinstance(column.type, Declaration)]
 
 
 def term_columns(column: "Column[Any] | InstrumentedAttribute[Any]") -> "list[Column[Any]]":
@@ -30,6 +29,6 @@ def term_columns(column: "Column[Any] | InstrumentedAttribute[Any]") -> "list[Co
 
 def _sealed(column: Any) -> SealedColumn:
     kind = column.type
-    if not isinstance(kind, Sealed) or kind.owner is None:
+    if not isinstance(kind, Declaration) or kind.owner is None:
         raise SealedColumnError(f"{column} is not a sealed column of a table")
     return kind.owner

@@ -29,7 +29,7 @@ from sqlalchemy.sql.visitors import HasTraverseInternals, iterate
 
 from vault.errors import SealedColumnError
 from vault.mapping.refusal import refuse
-from vault.mapping.sealed_type import Sealed
+from vault.mapping.sealed_column import Declaration
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import AskedTerm, Term
 
@@ -73,7 +73,7 @@ def touches_sealed(statement: Any, options: Iterable[Any] = ()) -> bool:
         if isinstance(node, LambdaElement):
             node = node._resolved
         if isinstance(node, ColumnElement):
-            if isinstance(node.type, Sealed):
+            if isinstance(node.type, Declaration):
                 touched = True
                 if not may_stand and not isinstance(node, BindParameter):
                     refuse(node, parent)
@@ -113,7 +113,7 @@ def _children(node: Any, outermost: bool, may_stand: bool) -> Iterable[Visit]:
 
 def _of_select(node: "Select[Any]") -> Iterator[Visit]:
     sealed_outputs = [
-        column for column in node._all_selected_columns if isinstance(getattr(column, "type", None), Sealed)
+        column for column in node._all_selected_columns if isinstance(getattr(column, "type", None), Declaration)
     ]
     if sealed_outputs:
         if node._distinct and not node._distinct_on and not _is_distinct_on(node._pre_columns_clause):
@@ -144,7 +144,7 @@ def _of_union(node: CompoundSelect[Any]) -> Iterator[Visit]:
     parts = [list(part._all_selected_columns) for part in node.selects]
     for column in zip(*parts, strict=False):
         kinds = [getattr(one, "type", None) for one in column]
-        sealed = next((one for one, kind in zip(column, kinds, strict=True) if isinstance(kind, Sealed)), None)
+        sealed = next((one for one, kind in zip(column, kinds, strict=True) if isinstance(kind, Declaration)), None)
         if sealed is None:
             continue
         if node.keyword.value != _UNION_ALL:

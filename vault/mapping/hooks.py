@@ -24,7 +24,7 @@ from vault.mapping.flush_rows import watch_mapper
 from vault.mapping.guard import touches_sealed
 from vault.mapping.hide_parameters import hide_parameters
 from vault.mapping.seal_statement import seal_statement
-from vault.mapping.sealed_type import Sealed
+from vault.mapping.sealed_column import Declaration
 from vault.mapping.siblings import begin_table, complete_table, own_column
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import Term
@@ -101,7 +101,7 @@ def _refuse_copy(statement: Any) -> None:
     selectable = getattr(statement, "selectable", None)
     if selectable is None:
         return
-    selects_sealed = any(isinstance(column.type, Sealed | Term) for column in selectable.exported_columns)
+    selects_sealed = any(isinstance(column.type, Declaration | Term) for column in selectable.exported_columns)
     if selects_sealed or touches_sealed(selectable):
         raise SealedColumnError(
             "CREATE TABLE AS and CREATE VIEW cannot take sealed columns: create the table, read the rows, insert them"

@@ -100,7 +100,7 @@ class _Writing:
     def seal_rows(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """The single VALUES or SET clause with its parameter rows, of which there may be none."""
         first: Mapping[str, Any] = rows[0] if rows else {}
-        filled: list[Row] = [dict(row) for row in rows] or [{}]
+        filled: list[Row] = [{**row} for row in rows] or [{}]
         if self.inserting:
             self._fill(filled, self.values.keys() | first.keys())
             first = filled[0]
@@ -111,31 +111,26 @@ class _Writing:
         in_statement: Row = {}
         for name in names:
             sealed = self.plan.sealed[name]
-            constant = name in self.values
-            if constant:
-                self._refuse_reserved(name)
-            plain = [
-                plain_value(self.values[name], row, sealed.label) if constant else row.get(name, Absent)
-                for row in filled
-            ]
-            parts = self.sealed_parts(
-                sealed, plain, [self._row(sealed, pins, row) for row in filled] if sealed.bound else None
-            )
-            if constant:
-                for row in filled:
-                    row.pop(name, None)  # a parameter of values() that has the column's own name
-            if constant and len(filled) == 1:
+            bound = self._bound_rows(sealed, pins, filled) if sealed.bound else None
+            if name not in self.values:
+                self._seal_parameters(sealed, filled, bound)
+                continue
+            self._refuse_reserved(name)
+            plain = [plain_value(self.values[name], row, sealed.label) for row in filled]
+            parts = self.sealed_parts(sealed, plain, bound)
+            for row in filled:
+                row.pop(name, None)  # a parameter of values() that has the column's own name
+            if len(filled) == 1:
                 in_statement.update(parts[0])
             else:
                 for row, part in zip(filled, parts, strict=True):
-                    row.update({f"sealed__{key}": value for key, value in part.items()} if constant else part)
-                if constant:
-                    in_statement.update({key: BindParameter(f"sealed__{key}") for key in parts[0]})
+                    row.update({f"sealed__{key}": value for key, value in part.items()})
+                in_statement.update({key: BindParameter(f"sealed__{key}") for key in parts[0]})
         if in_statement:
             self._set(in_statement)
         if pins:
-            bound = {column for name in names for column in self.plan.sealed[name].bound}
-            self.changed = exactly_pinned(self.changed, list(bound), self.connection.dialect)
+            pinned = {column for name in names for column in self.plan.sealed[name].bound}
+            self.changed = exactly_pinned(self.changed, list(pinned), self.connection.dialect)
         return filled if rows or any(filled) else ()
 
     def seal_multi_values(self) -> None:
@@ -160,33 +155,64 @@ class _Writing:
 
     def sealed_parts(self, sealed: SealedColumn, plain: list[Any], bound: list[Row] | None) -> list[Row]:
         """For each value: the column's sealed bytes and the terms, by column key. Absent values give nothing."""
-        field = field_for(self.connection.dialect, sealed)
         present = [place for place, value in enumerate(plain) if value is not Absent]
-        values = sealed.to_write([plain[place] for place in present])
-        rows = None
-        if bound is not None:
-            rows = [bound[place] for place in present]
-            for value, row in zip(values, rows, strict=True):
-                if value is not None:
-                    refuse_missing(sealed, row, updating=not self.inserting)
-        key, terms = sealed.column.key, [column.key for column in sealed.term_columns]
+        columns = self._sealed_columns(
+            sealed, [plain[place] for place in present], None if bound is None else [bound[place] for place in present]
+        )
         parts: list[Row] = [{} for _ in plain]
-        if len(values) == 1:
-            whole = [(field.seal(values[0], None if rows is None else rows[0]), field.terms(values[0]))]
-        else:
-            whole = list(zip(field.seal_many(values, rows), field.terms_many(values), strict=True))
-        for place, (value, made) in zip(present, whole, strict=True):
-            parts[place] = {key: value, **dict(zip(terms, made.values(), strict=True))}
-        if self.inserting:
-            self._leave_out_unwritten(sealed, parts)
+        for key, made in columns.items():
+            for place, value in zip(present, made, strict=True):
+                parts[place][key] = value
         return parts
 
-    def _leave_out_unwritten(self, sealed: SealedColumn, parts: list[Row]) -> None:
-        for index in sealed.type.index:
-            unwritten = sealed.term_column(index, "b").key
-            if all(part.get(unwritten) is None for part in parts):
-                for part in parts:
-                    part.pop(unwritten, None)
+    def _seal_parameters(self, sealed: SealedColumn, rows: list[Row], bound: list[Row] | None) -> None:
+        """In each parameter row that has the column: sealed bytes for its value, and the terms."""
+        name = sealed.column.key
+        try:
+            values = [row[name] for row in rows]
+        except KeyError:
+            having = [place for place, row in enumerate(rows) if name in row]
+            rows = [rows[place] for place in having]
+            bound = None if bound is None else [bound[place] for place in having]
+            values = [row[name] for row in rows]
+        # By the column: an object for each row and field costs more than the cipher, and wakes the collector.
+        for key, made in self._sealed_columns(sealed, values, bound).items():
+            for row, value in zip(rows, made, strict=True):
+                row[key] = value
+
+    def _sealed_columns(
+        self, sealed: SealedColumn, values: list[Any], rows: list[Row] | None
+    ) -> dict[str, list[bytes | None]]:
+        """By column key the sealed bytes, and the terms, of all values in order."""
+        field = field_for(self.connection.dialect, sealed)
+        values = sealed.to_write(values)
+        for name in [] if rows is None else [column.name for column in sealed.bound]:
+            for value, row in zip(values, rows or (), strict=True):
+                if row.get(name) is None and value is not None:
+                    refuse_missing(sealed, row, updating=not self.inserting)
+        terms: Mapping[str, list[bytes | None]]
+        if len(values) == 1:
+            stored = [field.seal(values[0], None if rows is None else rows[0])]
+            terms = {column: [term] for column, term in field.terms(values[0]).items()}
+        else:
+            stored = field.seal_many(values, rows)
+            terms = field.terms_by_column(values)
+        keys = [column.key for column in sealed.term_columns]
+        columns = {sealed.column.key: stored, **dict(zip(keys, terms.values(), strict=True))}
+        if self.inserting:
+            for index in sealed.type.index:
+                unwritten = sealed.term_column(index, "b").key
+                if columns[unwritten].count(None) == len(values):
+                    del columns[unwritten]
+        return columns
+
+    def _bound_rows(self, sealed: SealedColumn, pins: Mapping[int, Any], rows: list[Row]) -> list[Row]:
+        """Each row's values of the bound columns by name, perhaps among others."""
+        if self.inserting and all(
+            column.key == column.name and column.key not in self.values for column in sealed.bound
+        ):
+            return rows
+        return [self._row(sealed, pins, row) for row in rows]
 
     def _row(self, sealed: SealedColumn, pins: Mapping[int, Any], row: Row) -> Row:
         if self.inserting:

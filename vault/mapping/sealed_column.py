@@ -1,11 +1,12 @@
-"""Sealed column: one declared field, tied to the table it stands in."""
+"""Sealed column: one declared field, tied to the table it stands in, and what its declaration says."""
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from sqlalchemy import CHAR, NCHAR, Column, Enum, Integer, LargeBinary, String, Table, Uuid
 from sqlalchemy.dialects.postgresql import CITEXT
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionError, FieldError
@@ -14,11 +15,25 @@ from vault.mapping.declared_type import codec_id_of, given, refuse_too_long, res
 from vault.row_context import BoundColumn
 from vault.term import BlindIndex
 
-if TYPE_CHECKING:
-    from vault.mapping.sealed_type import Sealed
-    from vault.mapping.term_type import AskedTerm
+__all__ = ["Declaration", "SealedColumn"]
 
-__all__ = ["SealedColumn"]
+T = TypeVar("T")
+
+
+class Declaration(TypeDecorator[T]):
+    """The type of a sealed column, as far as it is a declaration: Sealed, which alone is made, says how it behaves."""
+
+    stored: TypeEngine[T]
+    codec_id: str
+    pad: int | None
+    width: int | None
+    index: tuple[BlindIndex, ...]
+    unique: bool
+    bind: tuple[str, ...]
+    table: str | None
+    column: str | None
+    generation: int
+    owner: "SealedColumn | None"
 
 
 class SealedColumn:
@@ -26,14 +41,15 @@ class SealedColumn:
 
     def __init__(self, column: "Column[Any]") -> None:
         self.column = column
-        self._asked_types: dict[bool, AskedTerm] = {}
+        self.asked_types: dict[bool, TypeEngine[Any]] = {}
+        """Kept here for asked_type() of term_type.py."""
 
     def __repr__(self) -> str:
         return f"<sealed column {self.column.table.name}.{self.column.name}>"
 
     @property
-    def type(self) -> "Sealed[Any]":
-        kind: Sealed[Any] = self.column.type  # type: ignore[assignment]
+    def type(self) -> Declaration[Any]:
+        kind: Declaration[Any] = self.column.type  # type: ignore[assignment]
         return kind
 
     @property
@@ -133,19 +149,6 @@ class SealedColumn:
     def term_columns(self) -> "list[Column[Any]]":
         """The hidden columns: slots a and b of each index, in order."""
         return [self.term_column(index, slot) for index in self.type.index for slot in SLOTS]
-
-    def asked_type(self, none_matches_nothing: bool) -> "AskedTerm":
-        """The type of a value that is compared through asked_index."""
-        from vault.mapping.term_type import AskedTerm
-
-        kind = self._asked_types.get(none_matches_nothing)
-        if kind is None:
-            if self.asked_index is None:
-                raise DefinitionError(f"{self.label} has no index that answers ==")
-            kind = self._asked_types[none_matches_nothing] = AskedTerm(
-                self, self.asked_index.name, none_matches_nothing
-            )
-        return kind
 
     def check(self) -> None:
         """Refuse a declaration that cannot work. Raises: DefinitionError."""

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from sqlalchemy import LargeBinary
 from sqlalchemy.dialects.mysql import LONGBLOB, VARBINARY
 from sqlalchemy.engine import Dialect
-from sqlalchemy.types import TypeDecorator, TypeEngine, to_instance
+from sqlalchemy.types import TypeEngine, to_instance
 
 from vault.codecs import codec_named
 from vault.codecs.padding import padded_length, padding_suffix
@@ -16,8 +16,9 @@ from vault.mapping.attached import attached_to, field_for
 from vault.mapping.beside import beside
 from vault.mapping.comparator import SealedComparator
 from vault.mapping.declared_type import codec_id_of, most_bytes
+from vault.mapping.hooks import install_hooks
 from vault.mapping.packed_row import PackedRow, unpacker
-from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.term_type import NOT_WRITTEN
 from vault.term import BlindIndex
 
@@ -27,7 +28,7 @@ T = TypeVar("T")
 MYSQL_LONGEST_VARBINARY = 16_000
 
 
-class Sealed(TypeDecorator[T]):
+class Sealed(Declaration[T]):
     """Sealed(Text, index=BlindIndex(casefold), bind=("person",)): one declaration of one field.
 
     stored: the type of the plain value: Text, String(n), Integer, BigInteger, AnyInteger, Float, Numeric, Boolean,
@@ -57,8 +58,6 @@ class Sealed(TypeDecorator[T]):
         column: str | None = None,
         generation: int = 0,
     ) -> None:
-        from vault.mapping.hooks import install_hooks
-
         super().__init__()
         self.stored: TypeEngine[T] = to_instance(stored)
         self.pad = pad

@@ -10,8 +10,7 @@ from sqlalchemy import Column, MetaData, Table
 
 from vault.errors import DefinitionError
 from vault.index_slot import SLOTS, term_column
-from vault.mapping.sealed_column import SealedColumn
-from vault.mapping.sealed_type import Sealed
+from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.table_plan import forget_plan
 from vault.mapping.term_type import Term
 
@@ -29,14 +28,14 @@ def complete_table(table: Table, _metadata: MetaData) -> None:
     """A table has its columns. Raises: DefinitionError."""
     _incomplete.discard(table)
     for column in list(table.columns):
-        if isinstance(column.type, Sealed):
+        if isinstance(column.type, Declaration):
             _complete_column(column)
 
 
 def own_column(column: "Column[Any]", table: Table) -> None:
     """A column has joined a table: its type learns which field it is."""
     forget_plan(table)
-    if not isinstance(column.type, Sealed):
+    if not isinstance(column.type, Declaration):
         return
     if column.type.owner is not None and column.type.owner.column is not column:
         column.type = column.type.copy()

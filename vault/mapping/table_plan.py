@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Column, Table
 
-from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.sealed_column import Declaration, SealedColumn
 
 __all__ = ["TablePlan", "forget_plan", "plan_of"]
 
@@ -47,13 +47,11 @@ def forget_plan(table: Table) -> None:
 def _make_plan(table: Any) -> TablePlan | None:
     if not isinstance(table, Table):
         return None
-    from vault.mapping.sealed_type import Sealed
-
     table = table._deannotate()
     sealed = {
         column.key: column.type.owner
         for column in table.c
-        if isinstance(column.type, Sealed) and column.type.owner is not None
+        if isinstance(column.type, Declaration) and column.type.owner is not None
     }
     plan = None
     if sealed:

@@ -7,13 +7,13 @@ from sqlalchemy import LargeBinary
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import BINARY, TypeDecorator, TypeEngine
 
-from vault.errors import SealedColumnError
+from vault.errors import DefinitionError, SealedColumnError
 from vault.index_slot import term_column
 from vault.mapping.asked import Asked
 from vault.mapping.attached import field_for
 from vault.mapping.sealed_column import SealedColumn
 
-__all__ = ["NOT_WRITTEN", "AskedTerm", "Term"]
+__all__ = ["NOT_WRITTEN", "AskedTerm", "Term", "asked_type"]
 
 NOT_WRITTEN = "<a sealed value is not written into SQL>"
 """What literal_binds shows. No database accepts it; an error here would be printed with the value."""
@@ -93,3 +93,18 @@ class AskedTerm(TypeDecorator[Any]):
 
     def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
         return lambda _value: NOT_WRITTEN
+
+
+def asked_type(sealed: SealedColumn, none_matches_nothing: bool) -> TypeEngine[Any]:
+    """The type of a value that is compared through the column's asked_index.
+
+    One object for each column: SQLAlchemy keeps what it makes of a type with the type.
+    """
+    kind = sealed.asked_types.get(none_matches_nothing)
+    if kind is None:
+        if sealed.asked_index is None:
+            raise DefinitionError(f"{sealed.label} has no index that answers ==")
+        kind = sealed.asked_types[none_matches_nothing] = AskedTerm(
+            sealed, sealed.asked_index.name, none_matches_nothing
+        )
+    return kind

@@ -5,7 +5,7 @@ from sqlalchemy.dialects import mysql, postgresql, sqlite
 from tests.vault.mapping.clinic import Person
 from vault.errors import SealedColumnError
 from vault.mapping import term_columns
-from vault.mapping.term_type import AskedTerm, Term
+from vault.mapping.term_type import AskedTerm, Term, asked_type
 
 P = Person.__table__
 
@@ -31,9 +31,9 @@ def test_a_term_column_is_read_as_bytes() -> None:
 
 
 def test_asked_terms_of_two_indexes_are_two_cache_keys() -> None:
-    kinds = [P.c[name].type.owner.asked_type(many) for name in ("ssn", "email") for many in (False, True)]
+    kinds = [asked_type(P.c[name].type.owner, many) for name in ("ssn", "email") for many in (False, True)]
     assert len({kind._static_cache_key for kind in kinds}) == 4
-    assert P.c.ssn.type.owner.asked_type(False) is kinds[0]
+    assert asked_type(P.c.ssn.type.owner, False) is kinds[0]
     assert repr(kinds[0]) == "AskedTerm(person.ssn, 'bidx')"
 
 
