@@ -53,6 +53,7 @@ class KeyChanges:
         before = instead_of if instead_of is not None else None if first is None else first.key_id
         for _ in range(ATTEMPTS):
             state = read()
+            _require_not_shredded(state)
             active = state.active(purpose) if instead_of is None else active_key(state, purpose)
             if active is not None and active.key_id != before:
                 return active
@@ -67,7 +68,9 @@ class KeyChanges:
         """Add a PRE-ACTIVE key. Raises: as rotate."""
         self._require_opens(read(), purpose)
         for _ in range(ATTEMPTS):
-            record = self._new_key(read(), purpose, KeyState.PRE_ACTIVE)
+            state = read()
+            _require_not_shredded(state)
+            record = self._new_key(state, purpose, KeyState.PRE_ACTIVE)
             if self._store.add(record):
                 return record
         raise self._keeps_changing(read(), purpose)
@@ -99,8 +102,7 @@ def active_key(state: KeyringState, purpose: Purpose) -> KeyRecord:
     active = state.active(purpose)
     if active is not None:
         return active
-    if state.records and not any(record.kept for record in state.records):
-        raise KeyringError(f"keyring {state.name!r} was shredded: all its keys were destroyed, and nothing is sealed")
+    _require_not_shredded(state)
     past = [record for record in state.of(purpose) if record.state is not KeyState.PRE_ACTIVE]
     if not past:
         raise KeyringError(f"keyring {state.name!r} has no active {purpose} key: its store was changed by hand")
@@ -110,3 +112,8 @@ def active_key(state: KeyringState, purpose: Purpose) -> KeyRecord:
         f" {to_the_minute(last.changed_at)}, and what was sealed still opens; to seal again: noisevault rotate"
         f" --purpose {purpose}"
     )
+
+
+def _require_not_shredded(state: KeyringState) -> None:
+    if state.shredded:
+        raise KeyringError(f"keyring {state.name!r} was shredded: all its keys were destroyed, and none is made anew")

@@ -111,6 +111,11 @@ class KeyringState:
         past = [record for record in self.of(purpose) if record.live and record.state is not KeyState.PRE_ACTIVE]
         return past[-1] if past and past[-1].state is KeyState.ACTIVE else None
 
+    @property
+    def shredded(self) -> bool:
+        """Whether every key was destroyed: the first ledger key goes in no other way, and then nothing is made anew."""
+        return bool(self.records) and not any(record.kept for record in self.records)
+
     def newest_sequence(self, purpose: Purpose) -> int:
         """The highest sequence past PRE-ACTIVE, or 0: a key that becomes ACTIVE has a higher one."""
         past = [record.sequence for record in self.of(purpose) if record.state is not KeyState.PRE_ACTIVE]

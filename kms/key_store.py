@@ -108,12 +108,14 @@ class KeyStore:
             return KeyringState(bytes(found.id), found.name, records_of(connection, bytes(found.id)))
 
     def add(self, record: KeyRecord) -> bool:
-        """Add a PRE-ACTIVE key; False if its id or sequence is taken: load, draw and try again."""
+        """Add a PRE-ACTIVE key; False if its id or sequence is taken or the keyring shredded: load and try again."""
         if record.state is not KeyState.PRE_ACTIVE:
             raise KeyringError(f"a key is added as pre-active, not {record.state}: rotate makes it active")
         with suppress(IntegrityError):
-            with writing(self.engine) as connection:
-                connection.execute(insert(key_table).values(to_row(record)))
+            with locked(self.engine, record.keyring_id, self._now()) as keyring:
+                if keyring.state.shredded:
+                    return False
+                keyring.connection.execute(insert(key_table).values(to_row(record)))
             return True
         return False
 
@@ -127,7 +129,7 @@ class KeyStore:
         with suppress(IntegrityError):
             with locked(self.engine, record.keyring_id, self._now()) as keyring:
                 active, stored = keyring.state.active(record.purpose), keyring.state.find(record.key_id)
-                if (None if active is None else active.key_id) != instead_of:
+                if keyring.state.shredded or (None if active is None else active.key_id) != instead_of:
                     return False
                 if keyring.state.newest_sequence(record.purpose) >= record.sequence:
                     return False

@@ -110,7 +110,7 @@ class Import:
         store = KeyStore(open_key_database(policy.keys_url))
         provider = transit.provider(patience=patience)
         leases = LeaseSettings(sealing=180, unwrapped_soft=30, unwrapped_hard=60)
-        self.keyring = Keyring.open(store, provider, policy.vault.keyring, leases=leases, clock=clock)
+        self.keyring = Keyring.open(store, provider, policy.vault.keyring, leases=leases, clock=clock, refresh=False)
         self.engine: Engine = create_engine(policy.database_url, hide_parameters=True)
         metadata = tables(policy)
         attach(self.engine, OpenedVault(self.keyring, store), metadata)

@@ -715,12 +715,12 @@ function passphraseKey({ kdf, salt, n, r, p, memory_kib, iterations, lanes }, pa
 
 const notRead = [];
 const files = read("kms_passphrase_file").tests;
-const readable = files.filter((test) => {
+const keyFiles = files.filter((test) => {
   if (crypto.argon2Sync !== undefined || test.error === "KeyFileError" || !test.file.includes("argon2id")) return true;
   notRead.push(test.tcId);
   return false;
 });
-counts.kms_passphrase_file = verified("kms_passphrase_file", readable, ({ file, passphrase, key }) => {
+counts.kms_passphrase_file = verified("kms_passphrase_file", keyFiles, ({ file, passphrase, key }) => {
   const members = readKeyFile(file);
   const aad = framed(FORMAT, canonical(without(members, "ciphertext", "sha256")));
   const secret = passphraseKey(members, passphrase);

@@ -11,7 +11,7 @@ from kms.key_record import KeyringState, Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from kms.routed_provider import RoutedProvider
-from tests.kms.rested import let_rest
+from tests.kms.rested import retire_and_destroy
 from tests.kms.rewrapping_provider import RewrappingProvider
 from tests.kms.scripted_provider import ScriptedProvider
 
@@ -52,8 +52,7 @@ def test_a_key_that_was_destroyed_since_would_come_back(store: KeyStore, provide
     backup = read_keyrings(store.engine)
     keyring.lifecycle.rotate(DATA)
     later = read_keyrings(store.engine)
-    let_rest(store.engine)
-    keyring.lifecycle.destroy(old)
+    retire_and_destroy(keyring, store.engine, old)
     assert [record.key_id for record in check(store, backup, provider).come_back] == [old]
     done = check_backup(later, backup, provider, keyring.id)  # as if the store itself had been restored
     assert [record.sequence for record in done.unknown] == [2]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from kms.key_record import Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
-from tests.kms.rested import let_rest
+from tests.kms.rested import retire_and_destroy
 from tests.kms.scripted_provider import ScriptedProvider
 
 DATA = Purpose.DATA
@@ -16,7 +16,7 @@ def uses(store: KeyStore) -> dict[tuple[str, str], datetime | None]:
 
 
 def test_live_keys_tombstones_and_moves_are_told_with_their_times(any_store: KeyStore) -> None:
-    now = datetime(2026, 1, 1, tzinfo=UTC)
+    now = datetime(2100, 1, 1, tzinfo=UTC)  # the later of this clock and the database's dates a key
     store = KeyStore(any_store.engine, now=lambda: now)
     one, two = ScriptedProvider(), ScriptedProvider(bytes([1] * 32))
     first, second = one._real.kek, two._real.kek
@@ -24,8 +24,7 @@ def test_live_keys_tombstones_and_moves_are_told_with_their_times(any_store: Key
     assert uses(store) == {("main", first): None, ("other", first): None}
     old = keyring.records(DATA)[0].key_id
     keyring.lifecycle.rotate(DATA)
-    let_rest(store.engine)
-    keyring.lifecycle.destroy(old)
+    retire_and_destroy(keyring, store.engine, old)
     destroyed, now = now, now + timedelta(days=1)
     keyring.lifecycle.move(two)
     assert uses(store) == {("main", first): now, ("main", second): None, ("other", first): None}

@@ -19,7 +19,7 @@ from kms.routed_provider import RoutedProvider
 from kms.secret import SecretKey
 from tests.kms.manual_clock import ManualClock
 from tests.kms.racing import race
-from tests.kms.rested import let_rest
+from tests.kms.rested import end_at_once, retire_and_destroy
 from tests.kms.scripted_provider import ScriptedProvider
 
 DATA = Purpose.DATA
@@ -55,8 +55,7 @@ def old(any_store: KeyStore) -> ScriptedProvider:
     first = keyring.sealing(DATA).key.key_id
     keyring.lifecycle.rotate(DATA)
     keyring.lifecycle.rotate(DATA)
-    let_rest(any_store.engine)
-    keyring.lifecycle.destroy(first)
+    retire_and_destroy(keyring, any_store.engine, first)
     return provider
 
 
@@ -174,7 +173,14 @@ def test_a_key_that_does_not_unwrap_keeps_no_other_and_is_named(store: KeyStore,
 def test_a_key_destroyed_meanwhile_stays_destroyed(any_store: KeyStore, old: ScriptedProvider, to: Target) -> None:
     state = any_store.load("main")
     resting = next(record for record in state.of(DATA) if record.live)
-    to.in_wrap = lambda: any_store.destroy(state.keyring_id, resting.key_id)
+    ended: list[bytes] = []
+
+    def end() -> None:
+        if not ended:
+            ended.append(resting.key_id)
+            end_at_once(any_store, state.keyring_id, resting.key_id)
+
+    to.in_wrap = end
     assert resting.key_id not in {record.key_id for record in move(any_store, old, to, state)}
     found = any_store.load("main").find(resting.key_id)
     assert found is not None
@@ -209,9 +215,9 @@ def test_a_service_that_was_told_goes_on_and_one_that_was_not_fails_by_name_with
     store: KeyStore, to: Target, clock: ManualClock
 ) -> None:
     old = ScriptedProvider(OLD)
-    operator = Keyring.create(store, old, "main", clock=clock)
-    told = Keyring.open(store, RoutedProvider(old, to), "main", clock=clock)
-    untold = Keyring.open(store, RoutedProvider(old), "main", clock=clock)
+    operator = Keyring.create(store, old, "main", clock=clock, refresh=False)
+    told = Keyring.open(store, RoutedProvider(old, to), "main", clock=clock, refresh=False)
+    untold = Keyring.open(store, RoutedProvider(old), "main", clock=clock, refresh=False)
     key = told.sealing(DATA).key
     assert untold.sealing(DATA).key == key
     operator.lifecycle.move(to)
@@ -228,15 +234,15 @@ def test_a_service_that_was_told_goes_on_and_one_that_was_not_fails_by_name_with
     clock.advance(3600)
     old.fail = UnavailableError("switched off")
     assert told.sealing(DATA).key == key
-    assert Keyring.open(store, RoutedProvider(to), "main", clock=clock).opening(DATA, key.key_id) == key
+    assert Keyring.open(store, RoutedProvider(to), "main", clock=clock, refresh=False).opening(DATA, key.key_id) == key
 
 
 def test_a_service_that_still_has_the_old_bytes_reads_the_new_ones_when_the_old_kek_is_gone(
     store: KeyStore, to: Target, clock: ManualClock
 ) -> None:
     old = ScriptedProvider(OLD)
-    keyring = Keyring.create(store, old, "main", clock=clock)
-    slow = Keyring.open(store, RoutedProvider(to, old), "main", clock=clock)
+    keyring = Keyring.create(store, old, "main", clock=clock, refresh=False)
+    slow = Keyring.open(store, RoutedProvider(to, old), "main", clock=clock, refresh=False)
     keyring.lifecycle.move(to)
     old.fail = CannotUnwrapError("the KEK was removed")
     assert slow.sealing(DATA).key.key_id == keyring.records(DATA)[0].key_id

@@ -15,7 +15,7 @@ from kms.keyring import Keyring
 from kms.lease import LeaseSettings
 from kms.refresh import Refresh
 from tests.kms.manual_clock import ManualClock
-from tests.kms.rested import let_rest
+from tests.kms.rested import retire_and_destroy
 from tests.kms.rewrapping_provider import RewrappingProvider
 from tests.kms.scripted_provider import ScriptedProvider
 
@@ -237,8 +237,7 @@ def test_a_destroyed_key_is_forgotten_with_the_news(
     lease = keyring.opening_lease(DATA, old.key_id)
     refresh = drawn(keyring, 0)
     elsewhere.lifecycle.rotate(DATA)
-    let_rest(store.engine)
-    elsewhere.lifecycle.destroy(old.key_id)
+    retire_and_destroy(elsewhere, store.engine, old.key_id)
     clock.advance(91)
     refresh.step()
     assert lease.until < clock()

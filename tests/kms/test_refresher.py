@@ -24,6 +24,7 @@ from tests.kms.simulated_time import SimulatedTime
 from tests.kms.waiting import waits_for
 
 DATA = Purpose.DATA
+NAME = "attended"
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.filterwarnings("error::DeprecationWarning")  # a fork beside a thread gives one since 3.12
 
@@ -49,24 +50,14 @@ def until(happened: Callable[[], object], within: float = 20) -> None:
         time.sleep(0.002)
 
 
-OTHERS: set[threading.Thread] = set()
-
-
 def threads() -> list[str]:
-    """Those that this test began; another test's keyring may live as long as its module."""
-    running = set(threading.enumerate()) - OTHERS
-    return [thread.name for thread in running if thread.name.startswith("noisevault refresh")]
-
-
-@pytest.fixture(autouse=True)
-def threads_of_others() -> None:
-    OTHERS.clear()
-    OTHERS.update(threading.enumerate())
+    """Those of this module's keyrings, by their name; another test's keyring may live as long as its module."""
+    return [thread.name for thread in threading.enumerate() if thread.name == f"noisevault refresh {NAME}"]
 
 
 def test_it_steps_after_each_pause_and_when_it_is_rung() -> None:
     work = Work(pause=0.001)
-    refresher = Refresher(work.step, "main")
+    refresher = Refresher(work.step, NAME)
     assert work.steps == 0
     assert refresher.attending()
     until(lambda: work.steps > 3)
@@ -99,7 +90,7 @@ def test_a_step_that_fails_ends_it_and_is_told_without_its_text(caplog: pytest.L
         raise ZeroDivisionError("hunter2")
 
     work.before = fail
-    refresher = Refresher(work.step, "main")
+    refresher = Refresher(work.step, NAME)
     refresher.begin()
     until(lambda: not threads())
     assert not refresher.attending()
@@ -110,7 +101,7 @@ def test_a_step_that_fails_ends_it_and_is_told_without_its_text(caplog: pytest.L
 
 def test_it_ends_when_its_object_is_collected() -> None:
     work = Work()
-    refresher = Refresher(work.step, "main")
+    refresher = Refresher(work.step, NAME)
     refresher.begin()
     until(threads)
     gone = weakref.ref(work)
@@ -122,7 +113,7 @@ def test_it_ends_when_its_object_is_collected() -> None:
 
 
 def test_a_keyring_that_was_only_opened_and_closed_had_no_thread(store: KeyStore, provider: ScriptedProvider) -> None:
-    keyring = Keyring.create(store, provider, "main")
+    keyring = Keyring.create(store, provider, NAME)
     keyring.records()
     keyring.seal_counts()
     keyring.lifecycle.check()
@@ -134,26 +125,26 @@ def test_a_keyring_that_was_only_opened_and_closed_had_no_thread(store: KeyStore
 
 @pytest.mark.parametrize("use", ["sealing", "opening", "warm"])
 def test_the_first_use_begins_one_thread(store: KeyStore, provider: ScriptedProvider, use: str) -> None:
-    keyring = Keyring.create(store, provider, "main")
+    keyring = Keyring.create(store, provider, NAME)
     key_id = keyring.records(DATA)[0].key_id
     for _ in range(3):
         {"sealing": lambda: keyring.sealing(DATA), "opening": lambda: keyring.opening(DATA, key_id)}.get(
             use, keyring.warm
         )()
-    assert threads() == ["noisevault refresh main"]
+    assert threads() == [f"noisevault refresh {NAME}"]
     keyring.close()
     until(lambda: not threads())
 
 
 def test_a_keyring_without_refresh_has_no_thread(store: KeyStore, provider: ScriptedProvider) -> None:
-    keyring = Keyring.create(store, provider, "main", refresh=False)
+    keyring = Keyring.create(store, provider, NAME, refresh=False)
     keyring.warm()
     keyring.sealing(DATA)
     assert threads() == []
 
 
 def test_a_keyring_that_nobody_has_any_more_ends_its_thread(store: KeyStore, provider: ScriptedProvider) -> None:
-    keyring = Keyring.create(store, provider, "main")
+    keyring = Keyring.create(store, provider, NAME)
     keyring.warm()
     until(threads)
     gone = weakref.ref(keyring)
@@ -164,7 +155,7 @@ def test_a_keyring_that_nobody_has_any_more_ends_its_thread(store: KeyStore, pro
 
 
 def test_a_closed_keyring_holds_and_gives_nothing(store: KeyStore, provider: ScriptedProvider) -> None:
-    keyring = Keyring.create(store, provider, "main")
+    keyring = Keyring.create(store, provider, NAME)
     sealing = keyring.sealing(DATA)
     lease = keyring.opening_lease(DATA, sealing.key.key_id)
     keyring.close()
@@ -183,7 +174,7 @@ def test_a_closed_keyring_holds_and_gives_nothing(store: KeyStore, provider: Scr
 
 
 def test_an_answer_that_comes_after_the_close_is_not_kept(store: KeyStore, provider: ScriptedProvider) -> None:
-    keyring = Keyring.create(store, provider, "main", refresh=False)
+    keyring = Keyring.create(store, provider, NAME, refresh=False)
     asking, gate = threading.Event(), threading.Event()
     provider.before = waits_for(gate, asking)
     refused: list[str] = []
@@ -206,7 +197,7 @@ def test_an_answer_that_comes_after_the_close_is_not_kept(store: KeyStore, provi
 
 def test_where_the_thread_died_the_caller_refreshes(store: KeyStore, provider: ScriptedProvider) -> None:
     clock = ManualClock()
-    keyring = Keyring.create(store, provider, "main", clock=clock, refresh=RefreshBy(_BrokenBell))
+    keyring = Keyring.create(store, provider, NAME, clock=clock, refresh=RefreshBy(_BrokenBell))
     keyring.warm()
     until(lambda: not threads())
     provider.batches.clear()
@@ -238,30 +229,30 @@ def in_a_child(work: Callable[[], bool]) -> bool:
 def test_a_child_has_a_thread_when_it_uses_the_keyring_and_the_parent_keeps_one(
     store: KeyStore, provider: ScriptedProvider
 ) -> None:
-    keyring = Keyring.create(store, provider, "main")
+    keyring = Keyring.create(store, provider, NAME)
     key_id = keyring.sealing(DATA).key.key_id
     until(threads)
 
     def child() -> bool:
         before = threads()
         used = keyring.sealing(DATA).key.key_id == key_id
-        return before == [] and used and threads() == ["noisevault refresh main"]
+        return before == [] and used and threads() == [f"noisevault refresh {NAME}"]
 
     assert in_a_child(child)
-    assert threads() == ["noisevault refresh main"], "it is begun again without waiting for a use"
+    assert threads() == [f"noisevault refresh {NAME}"], "it is begun again without waiting for a use"
     keyring.close()
 
 
 def test_a_fork_does_not_wait_for_ever_for_a_request_that_hangs() -> None:
     work, gate, asking = Work(), threading.Event(), threading.Event()
     work.before = waits_for(gate, asking)
-    refresher = Refresher(work.step, "main")
+    refresher = Refresher(work.step, NAME)
     refresher.begin()
     assert asking.wait(10)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kms.refresher.FORK_WAITS_SECONDS", 0.05)
         refresher._let_go()  # what runs before a fork
-    assert threads() == ["noisevault refresh main"]
+    assert threads() == [f"noisevault refresh {NAME}"]
     refresher._take_up()
     gate.set()
     until(lambda: work.steps >= 2)
@@ -306,7 +297,7 @@ def test_the_interpreter_ends_quietly_and_at_once(tmp_path: Path, state: str) ->
 def test_a_refresh_that_hangs_counts_as_unavailable(store: KeyStore, provider: ScriptedProvider) -> None:
     """The keys are used as they are, by callers that do not wait, until the hard lease; then they are gone."""
     clock = SimulatedTime()
-    keyring = Keyring.create(store, provider, "main", clock=clock, refresh=RefreshBy(clock.bell))
+    keyring = Keyring.create(store, provider, NAME, clock=clock, refresh=RefreshBy(clock.bell))
     keyring._unwrapped._patience = 0.05
     keyring.warm()
     key = keyring.sealing(DATA).key

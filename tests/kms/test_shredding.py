@@ -22,7 +22,7 @@ from kms.routed_provider import RoutedProvider
 from kms.shredding import KekFate, Shredded, shred
 from tests.kms.manual_clock import ManualClock
 from tests.kms.mortal_provider import MortalProvider
-from tests.kms.rested import let_rest
+from tests.kms.rested import retire_and_destroy
 from tests.kms.scripted_provider import ScriptedProvider
 
 DATA = Purpose.DATA
@@ -56,7 +56,11 @@ def test_every_key_is_erased_the_first_ledger_key_too_and_the_tombstones_stay(
     assert any_store.load("others").records == tuple(others)
     again = keyring.lifecycle.shred(confirm="main")
     assert (again.erased, again.at) == (0, done.at)
-    for ask in (lambda: keyring.sealing(DATA), lambda: keyring.lifecycle.rotate(DATA)):
+    for ask in (
+        lambda: keyring.sealing(DATA),
+        lambda: keyring.lifecycle.rotate(DATA),
+        lambda: keyring.lifecycle.prepare(DATA),
+    ):
         with pytest.raises(KeyringError, match="was shredded"):
             ask()
 
@@ -137,8 +141,7 @@ def test_a_kek_of_a_key_that_was_destroyed_before_counts_too(store: KeyStore, mo
     keyring = Keyring.create(store, former, "main")
     old = keyring.sealing(DATA).key.key_id
     keyring.lifecycle.rotate(DATA)
-    let_rest(store.engine)
-    keyring.lifecycle.destroy(old)
+    retire_and_destroy(keyring, store.engine, old)
     keyring.lifecycle.move(mortal)
     done = Keyring.open(store, mortal, "main").lifecycle.shred(confirm="main", destroy_keks=True)
     assert {fate.kek: fate.destroyed for fate in done.keks} == {kek_of(mortal): True, kek_of(former): False}
@@ -200,8 +203,8 @@ def shred_and_die(url: str, grave: str, where: str) -> None:
         case "asked":
             mortal.asked = die
         case "erased in a transaction that is open":
-            lock = kms.key_store._lock_keyring
-            kms.key_store._lock_keyring = lambda *arguments: (lock(*arguments), die())  # type: ignore[assignment]
+            lock = kms.key_store.lock_keyring
+            kms.key_store.lock_keyring = lambda *arguments: (lock(*arguments), die())  # type: ignore[assignment]
         case "erased, with the log still full":
             kms.key_store.erase_old_pages = lambda _: die()
         case "before the end":
@@ -246,8 +249,8 @@ def test_who_is_killed_between_two_steps_is_completed_by_a_second_run(
 def test_another_process_stops_sealing_and_opening_within_its_leases(
     store: KeyStore, mortal: MortalProvider, clock: ManualClock
 ) -> None:
-    keyring = Keyring.create(store, mortal, "main", clock=clock)
-    elsewhere = Keyring.open(store, mortal, "main", clock=clock)
+    keyring = Keyring.create(store, mortal, "main", clock=clock, refresh=False)
+    elsewhere = Keyring.open(store, mortal, "main", clock=clock, refresh=False)
     key = elsewhere.sealing(DATA).key
     keyring.lifecycle.shred(confirm="main", destroy_keks=True)
     with pytest.raises(KeyDestroyedError):
@@ -264,8 +267,8 @@ def test_another_process_stops_sealing_and_opening_within_its_leases(
 def test_one_that_only_opens_stops_when_its_soft_lease_ends(
     store: KeyStore, mortal: MortalProvider, clock: ManualClock
 ) -> None:
-    keyring = Keyring.create(store, mortal, "main", clock=clock)
-    elsewhere = Keyring.open(store, mortal, "main", clock=clock)
+    keyring = Keyring.create(store, mortal, "main", clock=clock, refresh=False)
+    elsewhere = Keyring.open(store, mortal, "main", clock=clock, refresh=False)
     key_id = keyring.records(DATA)[0].key_id
     elsewhere.opening(DATA, key_id)
     keyring.lifecycle.shred(confirm="main")
@@ -279,9 +282,9 @@ def test_one_that_only_opens_stops_when_its_soft_lease_ends(
 def test_one_that_is_cut_off_from_store_and_service_goes_on_for_the_hard_lease_and_no_longer(
     store: KeyStore, mortal: MortalProvider, clock: ManualClock
 ) -> None:
-    keyring = Keyring.create(store, mortal, "main", clock=clock)
+    keyring = Keyring.create(store, mortal, "main", clock=clock, refresh=False)
     cut = CutOff(store.engine)
-    far = Keyring.open(cut, mortal, "main", clock=clock)
+    far = Keyring.open(cut, mortal, "main", clock=clock, refresh=False)
     key = far.sealing(DATA).key
     keyring.lifecycle.shred(confirm="main", destroy_keks=True)
     cut.off, far._unwrapped._provider = True, Down()
@@ -311,8 +314,8 @@ def test_one_whose_service_answers_loses_its_key_when_it_asks_for_it_again(
     store: KeyStore, mortal: MortalProvider, clock: ManualClock
 ) -> None:
     cut = CutOff(store.engine)
-    keyring = Keyring.create(store, mortal, "main", clock=clock)
-    far = Keyring.open(cut, mortal, "main", clock=clock)
+    keyring = Keyring.create(store, mortal, "main", clock=clock, refresh=False)
+    far = Keyring.open(cut, mortal, "main", clock=clock, refresh=False)
     key = far.sealing(DATA).key
     keyring.lifecycle.shred(confirm="main", destroy_keks=True)
     cut.off = True
@@ -330,8 +333,8 @@ fates = st.builds(KekFate, st.just("k"), moments, st.just(()), ends)
 def test_one_that_is_cut_off_from_the_store_alone_goes_on_until_held_until_and_no_longer(
     store: KeyStore, mortal: MortalProvider, clock: ManualClock
 ) -> None:
-    keyring, cut = Keyring.create(store, mortal, "main", clock=clock), CutOff(store.engine)
-    far = Keyring.open(cut, mortal, "main", clock=clock)
+    keyring, cut = Keyring.create(store, mortal, "main", clock=clock, refresh=False), CutOff(store.engine)
+    far = Keyring.open(cut, mortal, "main", clock=clock, refresh=False)
     key_id = keyring.records(DATA)[0].key_id
     far._reload()
     done, cut.off, began = keyring.lifecycle.shred(confirm="main"), True, clock.now

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import JSON, Engine, LargeBinary, select, update
+from sqlalchemy import JSON, Engine, LargeBinary, String, select, update
 from sqlalchemy import Enum as SqlEnum
 from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
@@ -20,7 +20,7 @@ class Base(DeclarativeBase):
 class Chart(Base):
     __tablename__ = "chart"
     id: Mapped[int] = mapped_column(primary_key=True)
-    kind: Mapped[str | None]
+    kind: Mapped[str | None] = mapped_column(String(20))
     data: Mapped[dict[str, Any] | None] = mapped_column(
         Sealed(JSON, index=BlindIndex()), default=lambda: {"plain§": []}
     )
