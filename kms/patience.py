@@ -31,7 +31,8 @@ class Patience:
     longest_pause: float = 2.0
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-    random: Callable[[], float] = random.random
+    # Of the system: a seed that the application gave its processes would have them all come back at once.
+    random: Callable[[], float] = random.SystemRandom().random
 
     def __post_init__(self) -> None:
         if (self.attempts is not None and self.attempts < 1) or min(self.deadline, self.pause, self.longest_pause) < 0:

@@ -62,7 +62,8 @@ class RefreshBy:
     """bell: makes what the thread sleeps by. jitter: evenly from 0 to 1, how much later than it could it renews."""
 
     bell: Callable[[], Bell] = RefreshBell
-    jitter: Callable[[], float] = random.random
+    # Of the system: a seed that the application gave its processes would have them all ask at once.
+    jitter: Callable[[], float] = random.SystemRandom().random
 
 
 class _Run:
