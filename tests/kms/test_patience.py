@@ -1,10 +1,13 @@
 """Patience ends: after so many attempts, or so many seconds, whichever comes first."""
 
+import random
+
 import pytest
 
 from kms.deadline import until
 from kms.errors import AccessDeniedError, KmsError, UnavailableError
 from kms.patience import Patience
+from kms.refresher import RefreshBy
 from tests.kms.manual_clock import ManualClock
 
 DOWN = UnavailableError("down")
@@ -102,3 +105,10 @@ def test_a_call_within_another_ends_with_it(clock: ManualClock) -> None:
 def test_patience_without_sense_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="at least once"):
         Patience(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_applications_random_numbers_are_left_alone() -> None:
+    before = random.getstate()
+    assert 0 <= Patience().random() < 1
+    assert 0 <= RefreshBy().jitter() < 1
+    assert random.getstate() == before
