@@ -9,8 +9,8 @@ from kms.seal_counter import ROTATE_AFTER_SEALS
 from vault.cli.duration import show_duration
 
 Row = dict[str, Any]
-# The columns of the table.
-SHOWN = ("key_id", "purpose", "sequence", "state", "age", "seals", "created_at", "kek", "kek_version")
+# The columns of the table. kek is a number, for an address does not fit beside the rest.
+SHOWN = ("key_id", "purpose", "sequence", "state", "age", "seals", "kek")
 
 
 def key_rows(records: Sequence[KeyRecord], counts: Mapping[tuple[bytes, str], int]) -> list[Row]:
@@ -21,7 +21,13 @@ def key_rows(records: Sequence[KeyRecord], counts: Mapping[tuple[bytes, str], in
     return [_row(record, seals.get(record.key_id, [])) for record in records]
 
 
-def shown(row: Row, now: datetime) -> list[str]:
+def numbered_keks(rows: Sequence[Row]) -> dict[tuple[str, str], int]:
+    """A number, from 1, for each key-encryption key and version that wraps one of the keys."""
+    wrapped_by = dict.fromkeys((row["kek"], row["kek_version"]) for row in rows if row["kek"])
+    return {kek: number for number, kek in enumerate(wrapped_by, start=1)}
+
+
+def shown(row: Row, now: datetime, keks: Mapping[tuple[str, str], int]) -> list[str]:
     """The cells of one key for people, as SHOWN names them; a count over half of the limit is marked."""
     age = show_duration(now - datetime.fromisoformat(row["created_at"]))
     state = f"{row['state']} {row['changed_at'][:10]}"
@@ -29,7 +35,8 @@ def shown(row: Row, now: datetime) -> list[str]:
         state += f", until {row['destroy_after'][:10]}"
     seals = f"{row['most_seals']} of a field, {row['seals']} in all" if row["seals"] else "0"
     mark = "! " if row["rotate"] else ""
-    cells = row | {"state": state, "age": age, "seals": f"{mark}{seals}"}
+    kek = keks.get((row["kek"], row["kek_version"]), "")
+    cells = row | {"state": state, "age": age, "seals": f"{mark}{seals}", "kek": kek}
     return [str(cells[name]) for name in SHOWN]
 
 

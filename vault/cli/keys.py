@@ -14,7 +14,7 @@ from vault.cli.backup_checking import check_backup_of
 from vault.cli.kek_health import keyring_to_list
 from vault.cli.key_faults import key_faults, say_faults
 from vault.cli.key_policy import print_policy
-from vault.cli.key_rows import SHOWN, key_rows, shown
+from vault.cli.key_rows import SHOWN, key_rows, numbered_keks, shown
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_keys
 
 app = typer.Typer(help="The data keys of the keyring.", no_args_is_help=True)
@@ -40,14 +40,18 @@ def list_keys(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> Non
         return
     # Nothing is cut off on a narrow screen: half an id names no key.
     columns = (Column(name, overflow="fold", no_wrap=name == "key_id") for name in SHOWN)
-    table = Table(*columns, title=f"keyring {keyring.name}")
+    table = Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    keks = numbered_keks(rows)
     for row in rows:
-        table.add_row(*shown(row, datetime.now(UTC)))
+        table.add_row(*shown(row, datetime.now(UTC), keks))
     console = Console(markup=False, highlight=False)
+    console.print(f"keyring {keyring.name}", soft_wrap=True)
     console.print(table)  # what the database says is text, brackets too
-    console.print(f"new keys are wrapped by {kek}", soft_wrap=True)
+    for (name, version), number in keks.items():
+        console.print(f"kek {number}: {name}, version {version}", soft_wrap=True)
     for name, state in health.items():
         console.print(f"{name} {state}", soft_wrap=True)
+    console.print(f"new keys are wrapped by {kek}", soft_wrap=True)
 
 
 @app.command(name="check")

@@ -32,6 +32,25 @@ def test_keys_list_cuts_nothing_off_on_a_narrow_screen(loaded: Run, monkeypatch:
     assert "…" not in shown
 
 
+def test_keys_list_has_a_line_a_key_at_80_columns_however_long_the_kek_is_called(
+    loaded: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kek = "awskms://arn:aws:kms:eu-central-1:123456789012:key/4b6ff70e-e1ac-427c-b789-1d06aa49b464"
+    loaded("rotate")
+    with closing(sqlite3.connect(tmp_path / "keys.db")) as keys, keys:
+        keys.execute("UPDATE noisevault_key SET kek = ? WHERE purpose = 'index'", (kek,))
+    ids = [key["key_id"] for key in json.loads(loaded("keys", "list", "--json").out) if not key["seals"]]
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = loaded("keys", "list").out.splitlines()
+    heading = next(line for line in lines if line.split()[:1] == ["key_id"])
+    assert heading.split() == ["key_id", "purpose", "sequence", "state", "age", "seals", "kek"]
+    for key_id in ids:
+        (line,) = (line for line in lines if key_id in line)
+        assert line.split()[-1] == ("2" if "index" in line else "1")
+        assert max(len(line), len(heading)) <= 80
+    assert f"kek 2: {kek}, version 1" in lines
+
+
 def test_rotate_makes_a_new_key_active_and_old_values_still_open(loaded: Run) -> None:
     assert loaded("rotate").status == 0
     states = [key["state"] for key in json.loads(loaded("keys", "list", "--json").out) if key["purpose"] == "data"]
