@@ -33,7 +33,8 @@ class AppRole:
     def advice(self) -> str:
         return (
             f"check role id and secret id of auth/{self.mount}, the secret id's life and number of uses, the addresses"
-            " they are bound to, the mount and the namespace"
+            " they are bound to, the mount and the namespace; the server may have locked the role for a quarter of an"
+            " hour after refused logins (bao read sys/locked-users)"
         )
 
     def log_in(self, connect: Connect) -> Grant:

@@ -14,9 +14,10 @@ from typing import Final
 import hvac.exceptions as hv
 
 from kms.deadline import held_in_time
-from kms.errors import KmsError, LoginExpiredError, UnavailableError
+from kms.errors import AccessDeniedError, KmsError, LoginExpiredError, UnavailableError
 from kms.fork import forget_in_child
 from kms.lease import Clock, boottime_clock
+from kms.logins.app_role import AppRole
 from kms.logins.grant import Grant
 from kms.logins.login import Connect, Login, VaultClient
 from kms.logins.login_failures import login_error
@@ -25,6 +26,9 @@ __all__ = ["LoginSession"]
 
 # Ours, and Vault Agent's: late enough to be rare, early enough for another attempt.
 RENEW_AFTER: Final = 2 / 3
+# Ours: an AppRole that was refused is sent again after as many seconds. Servers lock a role after a few refusals (five,
+# for 15 minutes), for everybody who has it, and one command may ask for each key of a keyring.
+REFUSED_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class LoginSession:
         self._held: _Held | None = None
         self._attempts = 0
         self._failure: KmsError | None = None
+        self._refused_until = -math.inf
 
     def client(self) -> VaultClient | KmsError:
         """A client with a token that lives, or why there is none."""
@@ -128,13 +133,16 @@ class LoginSession:
         )
 
     def _next(self, attempts: int) -> VaultClient | KmsError:
-        """A new login, unless one that was made while we waited has failed."""
-        if self._attempts != attempts and self._failure is not None:
+        """A new login, unless one that was made while we waited has failed, or one was just refused."""
+        shared = self._attempts != attempts or self._clock() < self._refused_until
+        if shared and self._failure is not None:
             return type(self._failure)(*self._failure.args)
         new = self._logged_in()
         self._attempts += 1
         if isinstance(new, KmsError):
             self._failure = new
+            if isinstance(new, AccessDeniedError) and isinstance(self._login, AppRole):
+                self._refused_until = self._clock() + REFUSED_SECONDS
             return new
         self._held, self._failure = new, None
         return new.client

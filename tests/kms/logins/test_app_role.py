@@ -108,6 +108,16 @@ def test_a_wrong_role_or_secret_id_is_denied_with_what_to_check(transit: Transit
     assert raised.value.__cause__ is raised.value.__context__ is None
 
 
+def test_a_refused_role_is_sent_once_in_five_seconds_so_that_the_server_does_not_lock_it(transit: Transit) -> None:
+    role = AppRoleOnServer.create(transit)
+    provider = transit.provider(login=AppRole(role.role_id, SecretText("wrong"), role.mount))
+    for _ in range(6):  # one more than the server takes
+        with pytest.raises(AccessDeniedError, match=r"is refused.*locked"):
+            provider.wrap(KEY, b"p")
+    assert provider._logins._attempts == 1
+    transit.provider(login=login_of(role)).wrap(KEY, b"p")
+
+
 def test_a_secret_id_that_is_used_up_is_denied_when_the_token_ends(transit: Transit) -> None:
     role = AppRoleOnServer.create(transit, secret_id_num_uses=1, token_ttl="1s", token_max_ttl="1s")
     provider = transit.provider(login=login_of(role))
