@@ -140,7 +140,7 @@ def _destroyed(
     try:
         ends[kek] = destroyer.destroy_kek(kek, waiting_days=waiting_days, now=store.now())
     except KmsError as error:
-        return type(error)(f"the keys are erased, {kek} is not destroyed yet: {error}; then shred it again")
+        return type(error)(f"the keys are erased, {kek} is not destroyed yet: {error}; then type the same again")
     return None
 
 

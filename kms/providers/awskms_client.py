@@ -78,7 +78,10 @@ def checked_endpoint(settings: ProviderSettings) -> str | None:
     if parts.scheme == "http" and settings.allow_plain_http_to_loopback and _is_loopback(host):
         return settings.aws_endpoint
     if parts.scheme != "https":
-        raise MisconfiguredError("aws_endpoint speaks https; http is for this machine only, when it is allowed")
+        raise MisconfiguredError(
+            "aws_endpoint speaks https; http is for this machine only, when it is allowed by"
+            " allow_plain_http_to_loopback, or by NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK=1"
+        )
     return settings.aws_endpoint
 
 

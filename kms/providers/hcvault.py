@@ -30,7 +30,15 @@ from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_address import TransitAddress, same_path
 from kms.providers.hcvault_client import connect, open_session
 from kms.providers.hcvault_destroying import TransitDestroying
-from kms.providers.hcvault_failures import TOO_COMPLEX, error_for_exception, error_for_text, oldest_of, version_of
+from kms.providers.hcvault_failures import (
+    SOFT_DELETED,
+    TOO_COMPLEX,
+    error_for_exception,
+    error_for_text,
+    oldest_of,
+    path_of,
+    version_of,
+)
 from kms.providers.hcvault_tls import tls_error
 from kms.secret import SecretKey, SecretText
 
@@ -204,7 +212,7 @@ class TransitProvider:
         if isinstance(data, Exception):
             raise data
         if data.get("soft_deleted"):
-            raise KeyDisabledError(f"{self.kek} is soft-deleted: restore it")
+            raise KeyDisabledError(SOFT_DELETED.format(kek=self.kek, path=path_of(self.kek)))
         if data.get("derived") is not True:
             raise MisconfiguredError(f"{self.kek} ignores the context of what it wraps: use a key with derived=true")
 

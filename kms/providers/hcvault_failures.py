@@ -23,7 +23,15 @@ from kms.errors import (
 )
 from kms.providers.hcvault_adapter import PastDeadlineError
 
-__all__ = ["TOO_COMPLEX", "error_for_exception", "error_for_text", "oldest_of", "version_of"]
+__all__ = [
+    "SOFT_DELETED",
+    "TOO_COMPLEX",
+    "error_for_exception",
+    "error_for_text",
+    "oldest_of",
+    "path_of",
+    "version_of",
+]
 
 # The listener's max_request_json_strings: the request is halved and sent again.
 TOO_COMPLEX: Final = "refused JSON input due to high complexity"
@@ -36,6 +44,8 @@ RETIRED: Final = (
     " `noisevault keys rewrap`; if the version was trimmed, restore the Transit key from a backup first"
 )
 
+SOFT_DELETED: Final = "{kek} is soft-deleted: run `bao write -f {path}/soft-delete-restore`"
+
 _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
     ("cipher: message authentication failed", CannotUnwrapError, "a wrapped key does not authenticate under {kek}"),
     ("invalid ciphertext: version is too new", CannotUnwrapError, "a wrapped key is newer than {kek}: wrong key?"),
@@ -46,7 +56,7 @@ _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
         KeyVersionRetiredError,
         RETIRED,
     ),
-    ("refusing to use soft-deleted key", KeyDisabledError, "{kek} is soft-deleted: restore it"),
+    ("refusing to use soft-deleted key", KeyDisabledError, SOFT_DELETED),
     ("encryption key not found", KeyNotFoundError, "{kek} does not exist: create it with derived=true"),
     ("no handler for route", KeyNotFoundError, "nothing is mounted where {kek} should be: enable transit there"),
     ("namespace not found", MisconfiguredError, "the namespace of {kek} does not exist"),
@@ -55,6 +65,11 @@ _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
 )
 
 HEADER: Final = "the token or the namespace for {kek} is not one line of plain text: is there a line break in it?"
+
+DENIED: Final = (
+    "the policy of this login does not allow what was asked of {kek}: what each role needs is printed by"
+    " `noisevault keys policy`"
+)
 
 LATE: Final = "the call for {kek} took until its deadline; if the server is only slow, set a longer deadline"
 
@@ -66,7 +81,7 @@ _EXCEPTIONS: Final[tuple[tuple[type[Exception], type[KmsError], str], ...]] = (
     (requests.exceptions.InvalidHeader, MisconfiguredError, HEADER),
     (UnicodeEncodeError, MisconfiguredError, HEADER),
     (requests.exceptions.RequestException, UnavailableError, "the server of {kek} does not answer"),
-    (hv.Forbidden, AccessDeniedError, "the policy of this login does not allow what was asked of {kek}"),
+    (hv.Forbidden, AccessDeniedError, DENIED),
     (hv.VaultDown, UnavailableError, "the server of {kek} is sealed or down"),
     (hv.VaultNotInitialized, UnavailableError, "the server of {kek} is not initialised"),
     (hv.RateLimitExceeded, UnavailableError, "the server of {kek} has a rate limit, which was reached"),
@@ -86,8 +101,13 @@ def error_for_text(text: str, kek: str, *, wrapped_by: bytes = b"") -> KmsError 
     for fragment, error, advice in _TEXTS:
         if fragment in text:
             version = version_of(wrapped_by) or "N"
-            return error(advice.format(kek=kek, path=kek.partition("://")[2].partition("/")[2], version=version))
+            return error(advice.format(kek=kek, path=path_of(kek), version=version))
     return None
+
+
+def path_of(kek: str) -> str:
+    """MOUNT/keys/NAME, as the server's own command wants it."""
+    return kek.partition("://")[2].partition("/")[2]
 
 
 def version_of(ciphertext: bytes) -> str | None:

@@ -31,6 +31,8 @@ _CLIENT_REFUSED: Final = (
 )
 # A server, or a balancer before it, that is going down or has nothing behind it.
 _OUTAGE: Final = ("ALERT_INTERNAL_ERROR",)
+# What answered speaks no TLS at all.
+_PLAIN: Final = "WRONG_VERSION_NUMBER"
 
 
 class TlsFiles:
@@ -85,8 +87,12 @@ def tls_error(raised: requests.exceptions.SSLError, kek: str, settings: Provider
             f"the server of {kek} refuses the client certificate {settings.client_cert} ({reason}): check that an"
             " authority which the server trusts signed it for clients, and that it has not expired"
         )
+    plain = (
+        "; for plain http, to this machine only, set NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK=1" if _PLAIN in reason else ""
+    )
     return MisconfiguredError(
-        f"the server of {kek} and this client do not agree on TLS ({reason}): check port and protocol of the address"
+        f"the server of {kek} and this client do not agree on TLS ({reason}): check port and protocol of the"
+        f" address{plain if _PLAIN in reason else ''}"
     )
 
 

@@ -178,7 +178,7 @@ def test_an_outage_after_the_keys_were_erased_says_so_and_the_next_call_goes_on(
         raise UnavailableError("down")
 
     mortal.before_end = down
-    with pytest.raises(UnavailableError, match=r"the keys are erased, .* is not destroyed yet: down; then shred it"):
+    with pytest.raises(UnavailableError, match=r"the keys are erased, .* is not destroyed yet: down; then type the"):
         keyring.lifecycle.shred(confirm="main", destroy_keks=True)
     assert not any(record.live for record in keyring.records())
     mortal.before_end = lambda: None

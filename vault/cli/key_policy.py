@@ -13,7 +13,10 @@ __all__ = ["print_policy"]
 
 def print_policy(
     role: Annotated[
-        Role, typer.Option(help="app: services. rotator: init, rotate, keys check, keys rewrap. admin: the KEK itself.")
+        Role,
+        typer.Option(
+            help="app: services. rotator: init, rotate, keys check, keys rewrap, keys move. admin: the KEK itself."
+        ),
     ],
     kek: Annotated[
         list[str] | None,

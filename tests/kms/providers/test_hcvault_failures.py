@@ -74,9 +74,9 @@ def test_a_trimmed_version_is_told_as_such(transit: Transit) -> None:
 def test_a_soft_deleted_key_is_disabled_and_comes_back(transit: Transit) -> None:
     wrapped = transit.provider().wrap(KEY, b"p")
     transit.root.delete(f"{transit.mount}/keys/kek/soft-delete")
-    with pytest.raises(KeyDisabledError, match="restore it"):
+    with pytest.raises(KeyDisabledError, match="soft-delete-restore`"):
         unwrap(transit, wrapped)
-    with pytest.raises(KeyDisabledError, match="restore it"):
+    with pytest.raises(KeyDisabledError, match="soft-delete-restore`"):
         transit.provider().wrap(KEY, b"p")
     transit.root.write_data(f"{transit.mount}/keys/kek/soft-delete-restore", data={})
     assert unwrap(transit, wrapped) == [KEY]

@@ -161,7 +161,7 @@ def test_k13_08_a_soft_deleted_key_is_told_as_disabled_and_not_as_damage(
     clock.advance(1)
     fresh = Keyring.open(store, tls_transit.provider(), "main", clock=clock, refresh=False)
     for use in (lambda: keyring.opening(DATA, key.key_id), lambda: fresh.sealing(DATA), fresh.lifecycle.rewrap):
-        with pytest.raises(KeyDisabledError, match="is soft-deleted: restore it") as raised:
+        with pytest.raises(KeyDisabledError, match="is soft-deleted: run `bao write -f") as raised:
             use()
         assert tls_transit.uri() in str(raised.value)
     assert [type(error) for _, error in fresh.lifecycle.check()] == [KeyDisabledError] * 3

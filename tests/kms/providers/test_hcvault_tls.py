@@ -223,6 +223,6 @@ def test_a_server_that_speaks_no_tls_is_misconfigured(tmp_path: Path) -> None:
         server.start()
         settings = ProviderSettings(token=SecretText("t"), ca_file=str(Authority(tmp_path).ca))
         uri = f"hcvault://127.0.0.1:{listener.getsockname()[1]}/transit/keys/k"
-        with pytest.raises(MisconfiguredError, match="do not agree on TLS"):
+        with pytest.raises(MisconfiguredError, match=r"do not agree on TLS .*set NOISEVAULT_PLAIN_HTTP_TO_LOOPBACK=1"):
             TransitProvider.from_uri(uri, settings).wrap(KEY, b"p")
         server.join()
