@@ -55,12 +55,18 @@ def test_every_error_that_a_caller_meets_is_in_the_table() -> None:
 
 def commands(document: str) -> list[str]:
     text = (ROOT / "docs" / document).read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^ *```(\w*)\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
     lines = [line.strip() for language, block in blocks if language in {"", "sh"} for line in block.splitlines()]
     return sorted({line for line in lines if re.match(r"noisevault \w", line)})
 
 
-@pytest.mark.parametrize("document", ["keys.md", "keys-rewrap.md", "keys-vault.md", "keys-aws.md", "keys-local.md"])
+@pytest.mark.parametrize(
+    "document",
+    [
+        *("keys.md", "keys-rewrap.md", "keys-vault.md", "keys-aws.md", "keys-local.md"),
+        *("keys-move.md", "keys-shred.md", "keys-lifecycle.md"),
+    ],
+)
 def test_every_command_of_the_pages_is_one(run: Run, document: str) -> None:
     found = commands(document)
     assert found
