@@ -230,6 +230,33 @@ def test_an_answer_that_is_none_is_an_outage_and_no_redirect_is_followed(
         some(provider_at(answering(status, body)))
 
 
+@pytest.mark.parametrize(
+    "given",
+    ["1 0", "0 0", "1 1", "0", "0 1 2", "", "0 [1]", "0 7"],
+    ids=["turned around", "the first twice", "the second twice", "one less", "one more", "none", "a list", "another's"],
+)
+@pytest.mark.parametrize("operation", ["unwrap", "rewrap"])
+def test_k13_03_items_that_are_not_the_ones_asked_for_are_not_taken(
+    answering: Callable[[int, bytes], int], operation: str, given: str
+) -> None:
+    """One that landed on another's row would seal under the wrong key, or be stored where it never opens again."""
+    result = '{{"plaintext": "{}", "ciphertext": "vault:v1:AAAA", "key_version": 1, "reference": {}}}'
+    references = [one if one.startswith("[") else f'"{one}"' for one in given.split()]
+    results = ", ".join(result.format(b64(KEY.raw), reference) for reference in references)
+    provider = provider_at(answering(200, f'{{"data": {{"batch_results": [{results}]}}}}'.encode()))
+    with pytest.raises(UnavailableError, match="no proper answer"):
+        getattr(provider, operation)(
+            [(Wrapped(b"vault:v1:AAAA", "", "1"), b"p"), (Wrapped(b"vault:v1:BBBB", "", "1"), b"q")]
+        )
+
+
+def test_k13_03_a_server_that_gives_no_references_back_is_taken_at_its_order(
+    answering: Callable[[int, bytes], int],
+) -> None:
+    body = f'{{"data": {{"batch_results": [{{"plaintext": "{b64(KEY.raw)}"}}]}}}}'
+    assert some(provider_at(answering(200, body.encode()))) == [KEY]
+
+
 @pytest.mark.parametrize("result", [b'{"plaintext": "!"}', b'{"plaintext": "QUJD"}', b'{"plaintext": null}', b"{}"])
 def test_what_is_no_key_is_refused(answering: Callable[[int, bytes], int], result: bytes) -> None:
     with pytest.raises(CannotUnwrapError, match="is no key"):
