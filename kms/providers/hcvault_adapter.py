@@ -20,7 +20,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from kms.deadline import ends
 
-__all__ = ["PastDeadlineError", "TimedAdapter", "TimedTlsSocket"]
+__all__ = ["PastDeadlineError", "RedirectedError", "TimedAdapter", "TimedTlsSocket"]
 
 # Ours: threads of one process that may ask at the same time before a connection is made and thrown away.
 CONNECTIONS: Final = 16
@@ -30,6 +30,10 @@ _request_ends: Final[ContextVar[float]] = ContextVar("request_ends", default=mat
 
 class PastDeadlineError(requests.exceptions.Timeout):
     """The request was not begun: the deadline of the call that it is part of is over."""
+
+
+class RedirectedError(requests.exceptions.RequestException):
+    """The server, as a standby may, sends to another one; who goes there takes the token along."""
 
 
 class TimedAdapter(HTTPAdapter):
@@ -58,7 +62,7 @@ class TimedAdapter(HTTPAdapter):
     ) -> requests.Response:
         """The response, whose body is read already. timeout: seconds for all of it.
 
-        Raises: PastDeadlineError, and what requests raises.
+        Raises: PastDeadlineError, RedirectedError, and what requests raises.
         """
         now = time.monotonic()
         if now >= ends():
@@ -70,6 +74,8 @@ class TimedAdapter(HTTPAdapter):
             _ = response.content  # read here, where its time is counted
         finally:
             _request_ends.reset(token)
+        if response.is_redirect:
+            raise RedirectedError
         return response
 
 

@@ -21,7 +21,7 @@ from kms.errors import (
     MisconfiguredError,
     UnavailableError,
 )
-from kms.providers.hcvault_adapter import PastDeadlineError
+from kms.providers.hcvault_adapter import PastDeadlineError, RedirectedError
 
 __all__ = [
     "SOFT_DELETED",
@@ -45,6 +45,14 @@ RETIRED: Final = (
 )
 
 SOFT_DELETED: Final = "{kek} is soft-deleted: run `bao write -f {path}/soft-delete-restore`"
+# Of Go and of the server: they stand in an item of a batch whose other items went well, under the status of those.
+OUTAGE_OF_ONE_ITEM: Final = (
+    "internal error",
+    "context deadline exceeded",
+    "context canceled",
+    "connection refused",
+    "i/o timeout",
+)
 
 _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
     ("cipher: message authentication failed", CannotUnwrapError, "a wrapped key does not authenticate under {kek}"),
@@ -62,6 +70,7 @@ _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
     ("namespace not found", MisconfiguredError, "the namespace of {kek} does not exist"),
     ("Client sent an HTTP request to an HTTPS server", MisconfiguredError, "the server of {kek} speaks https"),
     ("missing 'context' for key derivation", MisconfiguredError, "{kek} got no context: report this"),
+    *((text, UnavailableError, "the server of {kek} is failing") for text in OUTAGE_OF_ONE_ITEM),
 )
 
 HEADER: Final = "the token or the namespace for {kek} is not one line of plain text: is there a line break in it?"
@@ -73,9 +82,15 @@ DENIED: Final = (
 
 LATE: Final = "the call for {kek} took until its deadline; if the server is only slow, set a longer deadline"
 
+REDIRECTED: Final = (
+    "the server of {kek} sends to another address, where no token of ours is taken: if it is a standby, write the"
+    " address of the active node, or of a balancer that knows it"
+)
+
 # In this order: SSLError is a ConnectionError, and all of requests' errors are OSErrors.
 _EXCEPTIONS: Final[tuple[tuple[type[Exception], type[KmsError], str], ...]] = (
     (PastDeadlineError, UnavailableError, LATE),
+    (RedirectedError, UnavailableError, REDIRECTED),
     (requests.exceptions.SSLError, MisconfiguredError, "the TLS certificate of the server of {kek} is not trusted"),
     (requests.exceptions.InvalidURL, MisconfiguredError, "the address of {kek} cannot be used"),
     (requests.exceptions.InvalidHeader, MisconfiguredError, HEADER),

@@ -19,6 +19,7 @@ from kms.errors import (
     MisconfiguredError,
     UnavailableError,
 )
+from kms.logins import AppRole
 from kms.provider import Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import TransitProvider
@@ -220,14 +221,23 @@ def test_a_failing_server_is_unavailable(answering: Callable[[int, bytes], int],
         (200, b'{"data": {"batch_results": []}}'),
         (200, b'{"data": {"batch_results": 5}}'),
         (204, b""),
-        (307, b""),
     ],
 )
-def test_an_answer_that_is_none_is_an_outage_and_no_redirect_is_followed(
-    answering: Callable[[int, bytes], int], status: int, body: bytes
-) -> None:
+def test_an_answer_that_is_none_is_an_outage(answering: Callable[[int, bytes], int], status: int, body: bytes) -> None:
     with pytest.raises(UnavailableError, match="no proper answer"):
         some(provider_at(answering(status, body)))
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("by_login", [False, True])
+def test_k13_10_a_standby_that_sends_to_the_active_node_is_told_and_not_followed(
+    answering: Callable[[int, bytes], int], status: int, by_login: bool
+) -> None:
+    """The token would go along, to whatever host the answer names."""
+    login = {"token": None, "login": AppRole("role", SecretText("secret"))} if by_login else {}
+    with pytest.raises(UnavailableError, match="write the address of the active node") as raised:
+        some(provider_at(answering(status, b'{"data": {"batch_results": [{"plaintext": "AAAA"}]}}'), **login))
+    assert "elsewhere" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -255,6 +265,16 @@ def test_k13_03_a_server_that_gives_no_references_back_is_taken_at_its_order(
 ) -> None:
     body = f'{{"data": {{"batch_results": [{{"plaintext": "{b64(KEY.raw)}"}}]}}}}'
     assert some(provider_at(answering(200, body.encode()))) == [KEY]
+
+
+@pytest.mark.parametrize("text", ["1 error occurred: internal error", "context deadline exceeded", "read: i/o timeout"])
+def test_k13_08_an_outage_that_meets_one_item_does_not_look_like_corrupt_data(
+    answering: Callable[[int, bytes], int], text: str
+) -> None:
+    """partial_failure_response_code stands for the server's own failures too, beside items that went well."""
+    body = f'{{"data": {{"batch_results": [{{"error": "{text}", "reference": "0"}}]}}}}'
+    with pytest.raises(UnavailableError, match="is failing"):
+        some(provider_at(answering(200, body.encode())))
 
 
 @pytest.mark.parametrize("result", [b'{"plaintext": "!"}', b'{"plaintext": "QUJD"}', b'{"plaintext": null}', b"{}"])
