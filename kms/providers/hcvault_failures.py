@@ -45,6 +45,12 @@ RETIRED: Final = (
 )
 
 SOFT_DELETED: Final = "{kek} is soft-deleted: run `bao write -f {path}/soft-delete-restore`"
+
+TOO_NEW: Final = (
+    "a wrapped key is of version {version} of {kek}, which has no such version: it is another key of that name, or was"
+    " restored from a backup that is older than its last rotation; restore one that is newer"
+)
+
 # Of Go and of the server: they stand in an item of a batch whose other items went well, under the status of those.
 OUTAGE_OF_ONE_ITEM: Final = (
     "internal error",
@@ -56,7 +62,7 @@ OUTAGE_OF_ONE_ITEM: Final = (
 
 _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
     ("cipher: message authentication failed", CannotUnwrapError, "a wrapped key does not authenticate under {kek}"),
-    ("invalid ciphertext: version is too new", CannotUnwrapError, "a wrapped key is newer than {kek}: wrong key?"),
+    ("invalid ciphertext: version is too new", CannotUnwrapError, TOO_NEW),
     ("invalid ciphertext", CannotUnwrapError, "a wrapped key is not of {kek}: its row was changed"),
     ("missing ciphertext to decrypt", CannotUnwrapError, "a wrapped key is empty: its row was changed"),
     (

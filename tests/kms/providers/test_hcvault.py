@@ -330,6 +330,41 @@ def test_k11_10_a_key_below_min_decryption_version_says_what_to_run(transit: Tra
     assert keyring.lifecycle.check() == []
 
 
+def test_k11_10_of_keys_under_several_versions_the_retired_ones_alone_do_not_open(
+    transit: Transit, store: KeyStore
+) -> None:
+    provider = transit.provider()
+    keyring = Keyring.create(store, provider, "main", refresh=False)
+    old = {record.key_id for record in keyring.records()}
+    for _ in range(2):
+        transit.root.write_data(f"{transit.mount}/keys/kek/rotate", data={})
+        keyring.lifecycle.rotate(Purpose.DATA)
+    transit.root.write_data(f"{transit.mount}/keys/kek/config", data={"min_decryption_version": 2})
+    fresh = Keyring.open(store, provider, "main", refresh=False)
+    young = {record.key_id for record in fresh.records()} - old
+    assert fresh.warm() == young
+    assert {fresh.opening(Purpose.DATA, key_id).key_id for key_id in young} == young
+    assert fresh.sealing(Purpose.DATA).key.key_id in young
+    for key_id in {record.key_id for record in fresh.records(Purpose.DATA)} - young:
+        with pytest.raises(KeyVersionRetiredError, match="min_decryption_version=1`"):
+            fresh.opening(Purpose.DATA, key_id)
+
+
+def test_k11_10_a_transit_key_restored_from_before_its_rotation_is_told_as_that(
+    transit: Transit, store: KeyStore
+) -> None:
+    transit.create("kept", exportable=True, allow_plaintext_backup=True)
+    backup = transit.root.read(f"{transit.mount}/backup/kept")["data"]["backup"]
+    transit.root.write_data(f"{transit.mount}/keys/kept/rotate", data={})
+    keyring = Keyring.create(store, transit.provider("kept"), "main", refresh=False)
+    key_id = keyring.sealing(Purpose.DATA).key.key_id
+    transit.root.write_data(f"{transit.mount}/restore/kept", data={"backup": backup, "force": True})
+    fresh = Keyring.open(store, transit.provider("kept"), "main", refresh=False)
+    with pytest.raises(CannotUnwrapError, match=r"version 2 of hcvault://.*older than its last rotation"):
+        fresh.opening(Purpose.DATA, key_id)
+    assert len(fresh.lifecycle.check()) == len(Purpose)
+
+
 def test_a_rewrapped_key_opens_in_its_own_place_only(transit: Transit) -> None:
     provider = transit.provider()
     old = provider.wrap(KEY, b"p")
