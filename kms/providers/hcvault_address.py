@@ -13,6 +13,8 @@ __all__ = ["TransitAddress", "same_path"]
 EXAMPLE: Final = "hcvault://vault.example.org:8200/transit/keys/NAME"
 DEFAULT_PORT: Final = 8200
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # neither "." nor ".." nor anything to be escaped
+_NAMESPACE: Final = re.compile(r"[!-~]+")  # it is sent as a header
+_NUMBER: Final = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)")  # what resolvers may read as an address, each its own way
 _HOST_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 
 
@@ -37,7 +39,7 @@ class TransitAddress:
         if plain_http_to_loopback and not _is_loopback(host):
             raise MisconfiguredError(f"plain http is for a server on this machine only, not for {host}: use https")
         mount, key = _path(parts.path)
-        place = f"{namespace.strip('/')}/{mount}" if namespace else mount
+        place = "/".join([*_namespace(namespace), mount])
         authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         scheme = "http" if plain_http_to_loopback else "https"
         return cls(f"{scheme}://{authority}", mount, key, f"hcvault://{authority}/{place}/keys/{key}")
@@ -59,6 +61,8 @@ def _split(uri: str) -> SplitResult:
         raise MisconfiguredError(f"the address cannot be read: write {EXAMPLE}") from None
     if parts.username is not None or parts.password is not None:
         raise MisconfiguredError("no login goes into the address: give the token in the settings")
+    if "]" in parts.netloc and not re.fullmatch(r"\[[^\]]*\](:.*)?", parts.netloc):
+        raise MisconfiguredError(f"the address cannot be read: write {EXAMPLE}")
     if parts.query or parts.fragment:
         raise MisconfiguredError(f"nothing follows the key's name: write {EXAMPLE}")
     return parts
@@ -68,9 +72,20 @@ def _host(parts: SplitResult) -> str:
     host = (parts.hostname or "").rstrip(".")
     if not host:
         raise MisconfiguredError(f"the address of the server is missing, and none is assumed: write {EXAMPLE}")
-    if not _HOST_NAME.fullmatch(host) and not _is_address(host):
+    if host in {"http", "https"}:
+        raise MisconfiguredError(f"the server is named without http:// or https://: write {EXAMPLE}")
+    if _is_address(host):
+        return str(ip_address(host))  # IPv6 has many spellings
+    if not _HOST_NAME.fullmatch(host) or _NUMBER.fullmatch(host):
         raise MisconfiguredError(f"the server's name is not a host name: write {EXAMPLE}")
     return host
+
+
+def _namespace(namespace: str | None) -> list[str]:
+    """Its segments; none for the root namespace."""
+    if namespace and not _NAMESPACE.fullmatch(namespace):
+        raise MisconfiguredError("the namespace is not one line of plain text: is there a blank or a line break in it?")
+    return [segment for segment in (namespace or "").split("/") if segment]
 
 
 def _port(parts: SplitResult) -> int:

@@ -92,6 +92,46 @@ def test_k13_10_plain_http_to_another_machine_is_refused(host: str) -> None:
         TransitAddress.parse(f"hcvault://{host}/transit/keys/k", plain_http_to_loopback=True)
 
 
+@pytest.mark.parametrize("host", ["[2001:DB8::1]", "[2001:db8:0:0:0:0:0:1]", "[2001:0db8::0001]"])
+def test_k13_10_spellings_of_an_ipv6_address_are_one_address(host: str) -> None:
+    address = TransitAddress.parse(f"hcvault://{host}/transit/keys/k")
+    assert (address.url, address.kek) == (
+        "https://[2001:db8::1]:8200",
+        "hcvault://[2001:db8::1]:8200/transit/keys/k",
+    )
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "https://vault",
+        "http://vault",
+        "https:",
+        "[::1]x",
+        "[::1]x:8200",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "127.0.0.01",
+    ],
+)
+def test_k13_10_what_one_resolver_reads_otherwise_than_another_is_refused(host: str) -> None:
+    with pytest.raises(MisconfiguredError, match="write hcvault://"):
+        TransitAddress.parse(f"hcvault://{host}/transit/keys/k")
+
+
+@pytest.mark.parametrize("namespace", [None, "", "/", "//"])
+def test_k13_10_spellings_of_the_root_namespace_are_one(namespace: str | None) -> None:
+    assert TransitAddress.parse(f"{CANONICAL.kek}", namespace=namespace) == CANONICAL
+
+
+@pytest.mark.parametrize("namespace", ["team\n", "team a", "team\r\nX-Vault-Token: t", "t\u00e9am"])
+def test_k13_10_a_namespace_that_is_no_line_of_text_is_refused_in_one_line(namespace: str) -> None:
+    with pytest.raises(MisconfiguredError, match="not one line of plain text") as raised:
+        TransitAddress.parse(CANONICAL.kek, namespace=namespace)
+    assert "\n" not in str(raised.value)
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_an_address_or_refused(text: str) -> None:
     try:
