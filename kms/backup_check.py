@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kms.each_alone import all_or_each_alone
+from kms.each_alone import unwrapped_alone
 from kms.errors import KmsError
 from kms.key_record import KeyRecord, KeyringState
 from kms.provider import KeyProvider
@@ -59,7 +59,7 @@ def check_backup(
     today = {record.key_id: record for state in store for record in state.records}
     routed = RoutedProvider.of(provider)
     asked = [record for record in copied if record.keyring_id == keyring_id or _claims(routed, record)]
-    _, failures = all_or_each_alone(routed.unwrap, asked)
+    _, failures = unwrapped_alone(routed.unwrap, asked)
     return BackupCheck(
         keys=len(copied),
         needs=_needs(copied, [record for record in today.values() if record.kept], asked),

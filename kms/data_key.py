@@ -6,8 +6,10 @@ from typing import Final, NoReturn, SupportsIndex
 from kms.key_record import Purpose
 from kms.secret import SecretKey
 
-__all__ = ["DataKey", "LeasedKey"]
+__all__ = ["DATA_KEY_BYTES", "DataKey", "LeasedKey"]
 
+# Ours: of AES-256 and HMAC-SHA-256, by HKDF.
+DATA_KEY_BYTES: Final = 32
 ENDED: Final = float("-inf")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
+from kms.data_key import DATA_KEY_BYTES
 from kms.errors import (
     AccessDeniedError,
     CannotUnwrapError,
@@ -13,8 +14,9 @@ from kms.errors import (
 )
 from kms.key_record import KeyRecord
 from kms.provider import Wrapped
+from kms.secret import SecretKey
 
-__all__ = ["Asked", "all_or_each_alone", "not_all"]
+__all__ = ["Asked", "all_or_each_alone", "not_all", "unwrapped_alone"]
 
 Given = TypeVar("Given")
 Pairs = Sequence[tuple[Wrapped, bytes]]
@@ -45,6 +47,18 @@ def all_or_each_alone(work: Callable[[Pairs], list[Given]], records: Sequence[Ke
         except OF_ONE_KEY as error:
             failures[key_id] = error
     return given, failures
+
+
+def unwrapped_alone(unwrap: Callable[[Pairs], list[SecretKey]], records: Sequence[KeyRecord]) -> Asked[SecretKey]:
+    """As all_or_each_alone, for keys in the clear: one of another length than ours have was made by somebody else."""
+    keys, failures = all_or_each_alone(unwrap, records)
+    for key_id in [key_id for key_id, key in keys.items() if len(key.raw) != DATA_KEY_BYTES]:
+        size = len(keys.pop(key_id).raw)
+        failures[key_id] = CannotUnwrapError(
+            f"a wrapped key opens to {size} bytes, and a data key has {DATA_KEY_BYTES}: its row was changed, restore it"
+            " from a backup"
+        )
+    return keys, failures
 
 
 def not_all(done: str, failures: dict[bytes, KmsError], live: int) -> KmsError:

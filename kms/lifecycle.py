@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from kms.each_alone import all_or_each_alone
+from kms.each_alone import unwrapped_alone
 from kms.errors import KeyringError, KmsError
 from kms.key_changes import KeyChanges
 from kms.key_endings import KeyEndings
@@ -51,7 +51,7 @@ class KeyLifecycle:
         Raises: KmsError when the service does not answer at all.
         """
         records = self._read().records
-        _, failures = all_or_each_alone(self._provider.unwrap, records)
+        _, failures = unwrapped_alone(self._provider.unwrap, records)
         return [(record, failures[record.key_id]) for record in records if record.key_id in failures]
 
     def rewrap(self) -> list[KeyRecord]:

@@ -1,6 +1,6 @@
 """Moving: the stored data keys under the KEK of another provider, while nothing that they sealed is touched."""
 
-from kms.each_alone import all_or_each_alone, not_all
+from kms.each_alone import not_all, unwrapped_alone
 from kms.errors import CannotUnwrapError
 from kms.key_record import KeyRecord, KeyringState
 from kms.key_store import KeyStore
@@ -21,7 +21,7 @@ def move(store: KeyStore, provider: KeyProvider, to: KeyProvider, state: Keyring
     Raises: KmsError; if some keys do not unwrap, after the others were moved, the first one's error with their ids.
     """
     live = [record for record in state.records if record.kept]
-    keys, failures = all_or_each_alone(RoutedProvider.of(provider, to).unwrap, live)
+    keys, failures = unwrapped_alone(RoutedProvider.of(provider, to).unwrap, live)
     given = _wrapped_by(to, [record for record in live if record.key_id in keys], keys)
     stored = store.replace_wrapped([(record, given[record.key_id]) for record in live if record.key_id in given])
     if failures:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Final
 
+from kms.data_key import DATA_KEY_BYTES
 from kms.errors import CannotUnwrapError, KeyringError
 from kms.key_record import KeyRecord, KeyState, Purpose
 from kms.provider import KEY_ID_BYTES, KeyProvider, wrap_context
@@ -13,7 +14,6 @@ __all__ = ["RandomBytes", "draw_key_id", "new_key"]
 
 RandomBytes = Callable[[int], bytes]
 
-DATA_KEY_BYTES: Final = 32
 # Ours: a good source repeats a 32-bit id once in billions of draws; this many times in a row it is broken.
 DRAWS: Final = 64
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kms.each_alone import Asked, all_or_each_alone, not_all
+from kms.each_alone import Asked, all_or_each_alone, not_all, unwrapped_alone
 from kms.errors import CannotUnwrapError, KmsError, MisconfiguredError
 from kms.key_record import KeyRecord, KeyringState
 from kms.key_store import KeyStore
@@ -59,7 +59,7 @@ def _in_this_process(provider: KeyProvider, records: Sequence[KeyRecord]) -> Ask
     newest = provider.newest()
     old = [r for r in records if r.wrapped is not None and (r.wrapped.kek, r.wrapped.kek_version) != newest]
     contexts = {record.key_id: record.context for record in old}
-    keys, failures = all_or_each_alone(provider.unwrap, old)
+    keys, failures = unwrapped_alone(provider.unwrap, old)
     given = {key_id: provider.wrap(key, contexts[key_id]) for key_id, key in keys.items()}
     if given and provider.unwrap([(one, contexts[key_id]) for key_id, one in given.items()]) != list(keys.values()):
         raise CannotUnwrapError("the provider does not give back what it wrapped: no key was changed")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kms.data_key import ENDED, DataKey, LeasedKey
-from kms.each_alone import all_or_each_alone
+from kms.each_alone import unwrapped_alone
 from kms.errors import (
     CannotUnwrapError,
     KeyDisabledError,
@@ -216,7 +216,7 @@ class UnwrappedKeys:
         asked, ends = self._clock(), self._ends
         secrets: dict[bytes, SecretKey]
         try:
-            secrets, failures = all_or_each_alone(self._provider.unwrap, records)
+            secrets, failures = unwrapped_alone(self._provider.unwrap, records)
         except UnavailableError:
             raise
         except KmsError as error:  # of the login or the settings, so of all of them
