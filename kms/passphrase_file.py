@@ -19,6 +19,8 @@ from kms.secret import SecretKey, SecretText
 
 __all__ = ["PASSPHRASE_FILE_RANDOM_BYTES", "is_passphrase_file", "key_from_passphrase_file", "passphrase_file"]
 
+# What an editor that writes a byte order mark, or UTF-16, puts before and between: damage, but no other kind of file.
+_BEFORE_BRACE: Final = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 FORMAT: Final = "noisevault/1 passphrase key file"
 KEY_BYTES: Final = 32
 # NIST SP 800-38D, 8.2.2.
@@ -38,7 +40,7 @@ _SIZES: Final = {
 
 def is_passphrase_file(content: bytes) -> bool:
     """Whether a key file's content is of this kind; the other is 64 hexadecimal characters."""
-    return content.lstrip().startswith(b"{")
+    return content.lstrip(_BEFORE_BRACE).startswith(b"{")
 
 
 def passphrase_file(key: SecretKey, passphrase: SecretText, kdf: PassphraseKdf, *, random: bytes) -> bytes:

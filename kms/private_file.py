@@ -1,6 +1,7 @@
 """Private file: a small file with a secret in it, which only its owner can read and which is never written over."""
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,8 @@ from kms.errors import KeyFileError
 __all__ = ["PRIVATE_FILE_MAX_BYTES", "read_private_file", "remove_private_file", "write_private_file"]
 
 PRIVATE_FILE_MAX_BYTES: Final = 4096
+# A key in hexadecimal, or a token of Vault or OpenBao, given where the name of its file belongs.
+_SECRET_ITSELF: Final = re.compile(r"[0-9A-Fa-f]{64}|(hv[sbr]|[sbr])\.[A-Za-z0-9_-]{20,}")
 
 
 def read_private_file(path: Path, what: str) -> bytes:
@@ -20,8 +23,8 @@ def read_private_file(path: Path, what: str) -> bytes:
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        raise KeyFileError(f"cannot open the {what} {path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # ValueError: no file has a zero byte in its name
+        raise KeyFileError(f"cannot open the {_named(what, path)}: {_reason(error)}") from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -67,6 +70,17 @@ def remove_private_file(path: Path, what: str) -> None:
         _make_durable(path.parent)
     except OSError as error:
         raise KeyFileError(f"cannot remove the {what} {path}: {error.strerror}") from None
+
+
+def _named(what: str, path: Path) -> str:
+    """What is not there, by its path; unless that is no path but the secret."""
+    if _SECRET_ITSELF.fullmatch(Path(path).name):
+        return f"{what}, since its name looks like the secret itself: give the path of a file that holds it"
+    return f"{what} {path}"
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else "this is not a path"
 
 
 def _make_durable(folder: Path) -> None:

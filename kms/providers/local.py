@@ -55,8 +55,8 @@ class LocalProvider:
     @classmethod
     def from_uri(cls, uri: str, passphrase: SecretText | None = None) -> "LocalProvider":
         """The provider of local:PATH. Raises: KeyFileError, WrongPassphraseError, MisconfiguredError."""
-        scheme, _, path = uri.partition(":")
-        if scheme != "local" or not path:
+        scheme, _, path = uri.strip().partition(":")
+        if scheme.lower() != "local" or not path:
             raise KeyFileError("a local key is named local:PATH, such as local:/etc/noisevault/kek")
         return cls(read_key_file(Path(path), passphrase), file=Path(path))
 
@@ -121,7 +121,7 @@ def read_key_file(path: Path, passphrase: SecretText | None = None) -> SecretKey
     if not is_passphrase_file(held[0]):
         if passphrase is None:
             return parse_key(held.pop(), str(path))
-        held.clear()
+        parse_key(held.pop(), str(path))  # what is no key at all is told as that
         raise MisconfiguredError(f"the key file {path} has no passphrase, but one is given: leave it out")
     if passphrase is None:
         raise MisconfiguredError(f"the key file {path} has a passphrase: give it in the settings")

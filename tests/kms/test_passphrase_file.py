@@ -132,3 +132,14 @@ def test_no_message_shows_a_passphrase_or_a_key() -> None:
 def test_the_vectors_are_those_that_their_script_writes() -> None:
     script = Path(__file__).parents[1] / "vectors" / "write_kms_passphrase_vectors.py"
     assert runpy.run_path(str(script))["text"]() == script.with_name("kms_passphrase_file.json").read_text()
+
+
+@pytest.mark.parametrize("before", ["utf-8-sig", "utf-16"])
+def test_k10_04_a_byte_order_mark_before_a_protected_key_is_damage(before: str) -> None:
+    """And not a key file of the other kind, which would be told to leave its passphrase out."""
+    passphrase = SecretText("correct horse battery staple")
+    content = passphrase_file(SecretKey(bytes(32)), passphrase, Scrypt(n=8192, r=8, p=1), random=bytes(28))
+    spoilt = content.decode().encode(before)
+    assert is_passphrase_file(spoilt)
+    with pytest.raises(KeyFileError, match="is damaged: restore it from a copy"):
+        key_from_passphrase_file(spoilt, passphrase, "kek")

@@ -43,3 +43,16 @@ def test_what_is_removed_is_gone_and_removing_it_again_is_nothing(tmp_path: Path
         assert not (tmp_path / "secret").exists()
     with pytest.raises(KeyFileError, match="cannot remove the key file"):
         remove_private_file(tmp_path, "key file")
+
+
+@pytest.mark.parametrize("secret", ["0a" * 32, "AB" * 32, "hvs.CAESIJ1Yg4Tn2y3Zq7Xw0Lk", "s.4nD8aQz1LmXk2Pv9Rt6YwB3c"])
+def test_k14_a_secret_where_a_path_belongs_is_not_repeated(tmp_path: Path, secret: str) -> None:
+    for path in (Path(secret), tmp_path / secret):
+        with pytest.raises(KeyFileError, match="looks like the secret itself: give the path of a file") as raised:
+            read_private_file(path, "token file")
+        assert secret not in str(raised.value)
+
+
+def test_k10_04_a_zero_byte_in_a_path_is_an_error_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match="this is not a path"):
+        read_private_file(tmp_path / "k\0ek", "key file")

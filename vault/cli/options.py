@@ -74,7 +74,8 @@ def _deadline(environment: Mapping[str, str]) -> float:
 
 def local_key_file(kek: str) -> Path | None:
     """The file of a local key-encryption key; None for a key service."""
-    return Path(kek.removeprefix("local:")) if kek.startswith("local:") else None
+    scheme, _, path = kek.strip().partition(":")
+    return Path(path) if scheme.lower() == "local" and path else None
 
 
 def read_passphrase(*, confirm: bool = False, environment: Mapping[str, str] = os.environ) -> SecretText:
@@ -104,7 +105,7 @@ def _passphrase_of(file: Path | None, environment: Mapping[str, str]) -> SecretT
 def _line_of(file: Path) -> SecretText:
     content = read_private_file(file, "passphrase file").rstrip(b"\r\n")
     try:
-        line = content.decode()
+        line = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         line = ""
     if not line or "\n" in line:

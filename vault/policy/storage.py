@@ -102,5 +102,5 @@ def _beside(database: URL | None, name: str) -> str | None:
 
 def placed_kek(uri: str, folder: Path) -> str:
     """The URI of a key-encryption key seen from the policy's folder."""
-    scheme, _, rest = uri.partition(":")
-    return f"local:{folder / rest}" if scheme == "local" and rest else uri
+    scheme, _, rest = uri.strip().partition(":")
+    return f"local:{folder / rest}" if scheme.lower() == "local" and rest else uri

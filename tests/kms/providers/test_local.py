@@ -124,6 +124,28 @@ def test_k10_04_other_spellings_of_the_same_key_are_refused_and_not_shown(tmp_pa
     assert "2233445566" not in frames_of(raised.value)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"", b" \r\n", b"\xef\xbb\xbf" + TEXT.encode(), TEXT[:48].encode(), b"-----BEGIN PRIVATE KEY-----\n"],
+    ids=["empty", "blank", "byte order mark", "AES-192", "PEM"],
+)
+def test_k10_06_what_is_no_key_is_not_told_as_a_key_without_a_passphrase(tmp_path: Path, content: bytes) -> None:
+    """Who leaves the passphrase out, as another message advises, would not come nearer to the reason."""
+    file = tmp_path / "kek"
+    file.write_bytes(content)
+    file.chmod(0o600)
+    with pytest.raises(KeyFileError, match="expected are 64, all hexadecimal"):
+        read_key_file(file, SecretText("correct horse battery staple"))
+
+
+@pytest.mark.parametrize("uri", ["LOCAL:{}", " local:{}", "local:{}\n", "Local:{}\r\n", "local://{}"])
+def test_k10_04_spellings_of_a_key_files_uri_are_one_key(tmp_path: Path, uri: str) -> None:
+    file = key_file(tmp_path / "kek", TEXT)
+    provider = open_provider(uri.format(file))
+    assert isinstance(provider, LocalProvider)
+    assert provider.kek == LocalProvider(read_key_file(file)).kek
+
+
 def test_k10_06_text_where_bytes_are_wanted_is_a_clear_error() -> None:
     wrong: Any = TEXT
     with pytest.raises(TypeError, match="bytes, not str"):

@@ -86,6 +86,20 @@ def test_a_passphrase_file_is_one_line(tmp_path: Path, monkeypatch: pytest.Monke
         read_passphrase()
 
 
+def test_k10_04_a_byte_order_mark_is_no_part_of_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "passphrase"
+    file.write_bytes(b"\xef\xbb\xbfcorrect horse battery\r\n")
+    file.chmod(0o600)
+    monkeypatch.setenv("NOISEVAULT_PASSPHRASE_FILE", str(file))
+    assert read_passphrase().reveal() == "correct horse battery"
+
+
+@pytest.mark.parametrize("kek", ["local:kek", "LOCAL:kek", " local:kek\n"])
+def test_k10_04_a_key_file_is_one_however_its_uri_is_written(kek: str) -> None:
+    assert local_key_file(kek) == Path("kek")
+    assert local_key_file(kek.replace(":kek", ":")) is None
+
+
 def test_a_key_in_a_service_has_no_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOISEVAULT_PASSPHRASE_FILE", str(tmp_path / "missing"))
     assert provider_settings("hcvault://vault.example.org/transit/keys/main").passphrase is None
