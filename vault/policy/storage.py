@@ -1,5 +1,6 @@
 """Storage: where the records, the keys and the ledger are kept, and which key-encryption key opens them."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -9,9 +10,12 @@ from sqlalchemy.exc import ArgumentError
 
 from vault.policy.section import Section
 
-__all__ = ["Storage", "placed_kek"]
+__all__ = ["NO_LOGIN", "Storage", "holds_login", "placed_kek"]
 
 KEK_EXPECTED: Final = "expected a key's URI: local:PATH, hcvault://HOST:PORT/transit/keys/NAME or pkcs11:..."
+# The URI is printed and stored, so that a login in it would be too.
+NO_LOGIN: Final = "no token, password or PIN goes into a key's URI: give it in the settings or the environment"
+_LOGIN: Final = re.compile(r"hcvault:.*[@?#].*|awskms:.*@.*|pkcs11:.*[;?&]pin-value=.*", re.IGNORECASE | re.DOTALL)
 # Database URLs may hold a password, so that no repr shows them.
 _Address = Annotated[str, Field(repr=False, min_length=1)]
 
@@ -66,6 +70,8 @@ class Storage(Section):
         for name, uri in (("kek", self.kek), *(("kek_former", former) for former in self.kek_former)):
             if ":" not in uri:
                 faults.append((name, KEK_EXPECTED))
+            elif holds_login(uri):
+                faults.append((name, NO_LOGIN))
         keks = [placed_kek(uri, folder) for uri in (self.kek, *self.kek_former)]
         if len(set(keks)) != len(keks):
             faults.append(("kek_former", "a key-encryption key is named twice; kek itself is not named here again"))
@@ -98,6 +104,11 @@ def _beside(database: URL | None, name: str) -> str | None:
         return None
     file = Path(str(database.database))
     return database.set(database=str(file.with_suffix(f".{name}{file.suffix or '.db'}"))).render_as_string()
+
+
+def holds_login(uri: str) -> bool:
+    """Whether a key's URI has a place for a secret in it, where no such URI has one."""
+    return _LOGIN.fullmatch(uri.strip()) is not None
 
 
 def placed_kek(uri: str, folder: Path) -> str:

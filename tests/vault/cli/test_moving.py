@@ -40,6 +40,13 @@ def test_a_key_that_services_were_not_told_of_is_refused_with_what_to_write(load
     assert loaded("keys", "check").status == 0
 
 
+def test_k14_a_login_in_the_uri_that_is_moved_to_is_not_repeated(loaded: Run) -> None:
+    refused = loaded("keys", "move", "--to", "hcvault://vault:sesame-31@h:8200/transit/keys/k")
+    assert (refused.status, refused.out) == (1, "")
+    assert refused.err.startswith("refused: no token, password or PIN goes into a key's URI")
+    assert "sesame" not in refused.err
+
+
 def test_who_forgets_the_new_key_is_told_its_name(loaded: Run, tmp_path: Path) -> None:
     loaded("keys", "new-file", "new")
     edit(tmp_path, 'kek = "local:kek"', 'kek = "local:kek"\nkek_former = ["local:new"]')

@@ -97,3 +97,21 @@ def test_a_former_key_is_another_one_and_has_a_uri(former: str, fault: str) -> N
     faults = faults_after(("[vault]", f'[vault]\nkek_former = ["{former}", "local:a"]'))
     assert [fault.split(":")[0] for fault in faults] == ["vault.kek_former"]
     assert fault in faults[0]
+
+
+SECRET_URIS = [
+    "hcvault://vault:sesame-31@h:8200/transit/keys/k",
+    "hcvault://h:8200/transit/keys/k?token=sesame-31",
+    "awskms://AKIA:sesame-31@alias/app?region=eu-central-1",
+    "pkcs11:token=t;object=k?module-path=/usr/lib/m.so&pin-value=sesame-31",
+]
+
+
+@pytest.mark.parametrize("uri", SECRET_URIS)
+@pytest.mark.parametrize("place", ["kek", "kek_former"])
+def test_k14_a_login_in_a_keys_uri_is_refused_and_not_repeated(uri: str, place: str) -> None:
+    """It would be printed by every command that tells where the keys are."""
+    change = uri if place == "kek" else f'local:health.kek"\nkek_former = ["{uri}"]\nkeyring = "main'
+    (fault,) = faults_after(("local:health.kek", change))
+    assert fault.startswith(f"vault.{place}: no token, password or PIN goes into a key's URI")
+    assert "sesame" not in fault
