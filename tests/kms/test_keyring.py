@@ -5,6 +5,7 @@ import os
 import pickle
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -186,6 +187,35 @@ def test_k10_01_another_key_file_is_another_error_than_an_unknown_key_id(
         wrong.sealing(DATA)
     with pytest.raises(UnknownKeyIdError):
         wrong.opening(DATA, b"\0\0\0\x09")
+
+
+def test_k10_01_ids_that_differ_by_one_bit_are_other_ids(keyring: Keyring) -> None:
+    key_id = keyring.sealing(DATA).key.key_id
+    near = [(int.from_bytes(key_id, "big") ^ 1 << bit).to_bytes(4, "big") for bit in range(32)]
+    for other in [*near, b"", key_id[:3], key_id + b"\0", bytes(4)]:
+        with pytest.raises(UnknownKeyIdError, match=f"has no data key {other.hex()}:"):
+            keyring.opening(DATA, other)
+
+
+def test_k10_01_keyrings_of_one_name_in_two_stores_open_nothing_of_each_other(
+    keyring: Keyring, provider: ScriptedProvider, tmp_path: Path
+) -> None:
+    """Test and production, say, with one key-encryption key: not even when a row is copied from store to store."""
+    store = KeyStore.from_url(f"sqlite:///{tmp_path / 'other.db'}")
+    store.create_schema()
+    other = Keyring.create(store, provider, "main", refresh=False)
+    mine, theirs = keyring.records(DATA)[0], other.records(DATA)[0]
+    assert keyring.name == other.name
+    with pytest.raises(UnknownKeyIdError):
+        other.opening(DATA, mine.key_id)
+    with writing(store.engine) as connection:
+        assert mine.wrapped is not None
+        row = key_table.c.key_id == theirs.key_id
+        connection.execute(update(key_table).where(row).values(key_id=mine.key_id, wrapped=mine.wrapped.ciphertext))
+    fresh = Keyring.open(store, provider, "main", refresh=False)
+    with pytest.raises(CannotUnwrapError, match="does not authenticate"):
+        fresh.opening(DATA, mine.key_id)
+    store.engine.dispose()
 
 
 def test_an_id_is_not_unknown_because_the_store_is_down(

@@ -4,8 +4,11 @@ Each provider and each login is driven into each kind of failure on a real serve
 then all that was logged, raised (with the variables of every frame) or printed is searched for the secrets.
 """
 
+import asyncio
+import gc
 import os
 import secrets
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -127,6 +130,28 @@ def test_transit_shows_nothing(transit: Transit, store: KeyStore, key: SecretKey
         fails(shown, lambda: provider.unwrap([(wrapped, PLACE)]))
     assert "POST /v1/" in "\n".join(shown.parts)  # something was logged of the requests
     shown.require_none_of(key.raw, *raw, token, powerless, ended)
+
+
+@pytest.mark.openbao
+def test_k14_a_warming_that_nobody_awaits_shows_nothing(transit: Transit, store: KeyStore) -> None:
+    """asyncio logs what a task raised that was thrown away, with its traceback; in debug mode, where it was made."""
+    token = transit.token(("keys/*", "read"), ("encrypt/*", "update"), ("decrypt/kek", "update"))
+    keyring = Keyring.create(store, transit.provider(token=token), "main")
+    raw = [keyring.sealing(purpose).key.secret.raw for purpose in Purpose]
+    keyring.close()
+    refused = Keyring.open(store, transit.provider("missing", token=token), "main", refresh=False)
+
+    async def throw_away() -> None:
+        task = asyncio.create_task(refused.warm_async())
+        await asyncio.wait([task])
+
+    with watching() as shown, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        asyncio.run(throw_away(), debug=True)
+        gc.collect()
+        shown.parts += [str(warning.message) for warning in warned]
+    assert "exception was never retrieved" in "\n".join(shown.parts)
+    shown.require_none_of(token, *raw)
 
 
 @pytest.mark.openbao

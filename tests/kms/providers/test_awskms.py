@@ -186,6 +186,36 @@ def test_k13_03_a_bad_one_among_many_shifts_no_other(aws: Aws) -> None:
     assert provider.unwrap(pairs) == [SecretKey(bytes([n]) * 32) for n in (1, 2, 4, 5)]
 
 
+@pytest.mark.parametrize("stays", [False, True])
+def test_k13_03_injected_throttling_in_the_midst_of_a_rewrap_shifts_and_loses_no_key(
+    aws: Aws, store: KeyStore, stays: bool
+) -> None:
+    provider = aws.provider(aws.create_key(), Patience(attempts=5, deadline=60, sleep=lambda _: None))
+    keyring = Keyring.create(store, provider, "main")
+    for _ in range(5 * AT_ONCE):
+        keyring.lifecycle.prepare(DATA)
+    before, keys = keyring.records(), {r.key_id: keyring.opening(r.purpose, r.key_id) for r in keyring.records()}
+    counting, throttled, asked = threading.Lock(), injected("ThrottlingException"), 0
+
+    def give(request: Any) -> Any:
+        nonlocal asked
+        with counting:
+            asked += 1
+            refused = asked > 2 * AT_ONCE if stays else asked % 3 == 0
+        return throttled(request) if refused else None
+
+    answers(provider, "ReEncrypt", give)
+    if stays:
+        with pytest.raises(UnavailableError, match="too many requests"):
+            keyring.lifecycle.rewrap()
+        assert keyring.records() == before
+    else:
+        assert len(keyring.lifecycle.rewrap()) == len(keys)
+        assert asked > len(keys)
+    fresh = Keyring.open(store, aws.provider(provider.uri), "main")
+    assert {r.key_id: fresh.opening(r.purpose, r.key_id) for r in fresh.records()} == keys
+
+
 def test_one_key_is_asked_for_where_it_is_needed(aws: Aws) -> None:
     """No thread: a process that is going down begins none any more."""
     provider = aws.provider(aws.create_key())

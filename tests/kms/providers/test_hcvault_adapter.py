@@ -30,6 +30,8 @@ TIMEOUT = 0.2
 DEADLINE = 0.3
 # For a busy machine. The servers here would keep a caller for ten.
 SLACK = 5.0
+# The second, where a busy machine comes to another attempt only when the deadline is over.
+NO_ANSWER = "does not answer|took until its deadline"
 PLAIN = ["status line", "header", "body", "chunks", "nothing"]
 STAGES = [(stage, False) for stage in PLAIN] + [(stage, True) for stage in [*PLAIN, "handshake"]]
 
@@ -59,7 +61,7 @@ def test_a_server_that_trickles_holds_a_call_no_longer_than_deadline_and_timeout
     authority, settings = settings_for(tls, tmp_path, deadline=DEADLINE)
     with trickle(stage, authority.server() if authority else None) as server:
         provider = TransitProvider.from_uri(f"hcvault://127.0.0.1:{server.port}/transit/keys/k", settings)
-        with within(DEADLINE + TIMEOUT), pytest.raises(UnavailableError, match="does not answer"):
+        with within(DEADLINE + TIMEOUT), pytest.raises(UnavailableError, match=NO_ANSWER):
             provider.wrap(KEY, b"p")
     assert server.asked >= 1
 
@@ -70,7 +72,7 @@ def test_a_login_is_not_waited_for_longer_either(tmp_path: Path, tls: bool) -> N
     authority, settings = settings_for(tls, tmp_path, deadline=DEADLINE, **login)
     with trickle("body", authority.server() if authority else None) as server:
         provider = TransitProvider.from_uri(f"hcvault://127.0.0.1:{server.port}/transit/keys/k", settings)
-        with within(DEADLINE + TIMEOUT), pytest.raises(UnavailableError, match="does not answer"):
+        with within(DEADLINE + TIMEOUT), pytest.raises(UnavailableError, match=NO_ANSWER):
             provider.wrap(KEY, b"p")
 
 
