@@ -2,11 +2,11 @@
 
 import os
 import re
-import stat
 from pathlib import Path
 from typing import Final
 
 from kms.errors import KeyFileError
+from kms.regular_file import open_regular
 
 __all__ = ["PRIVATE_FILE_MAX_BYTES", "read_private_file", "remove_private_file", "write_private_file"]
 
@@ -22,13 +22,11 @@ def read_private_file(path: Path, what: str) -> bytes:
     Raises: KeyFileError, in one line that says what is expected.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError) as error:  # ValueError: no file has a zero byte in its name
-        raise KeyFileError(f"cannot open the {_named(what, path)}: {_reason(error)}") from None
+        descriptor = open_regular(path)
+    except OSError as error:
+        raise KeyFileError(f"cannot open the {_named(what, path)}: {error.strerror}") from None
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise KeyFileError(f"the {what} {path} is not a regular file")
         if status.st_uid not in {os.geteuid(), 0}:
             raise KeyFileError(f"the {what} {path} belongs to another user: chown it to the one that runs this")
         if status.st_mode & 0o077:
@@ -77,10 +75,6 @@ def _named(what: str, path: Path) -> str:
     if _SECRET_ITSELF.fullmatch(Path(path).name):
         return f"{what}, since its name looks like the secret itself: give the path of a file that holds it"
     return f"{what} {path}"
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else "this is not a path"
 
 
 def _make_durable(folder: Path) -> None:

@@ -9,6 +9,7 @@ from kms.logins.auth_mount import login_path, require_auth_mount
 from kms.logins.grant import Grant
 from kms.logins.login import Connect
 from kms.logins.secret_line import secret_line
+from kms.regular_file import open_regular
 from kms.secret import SecretText
 
 __all__ = ["Kubernetes"]
@@ -49,7 +50,7 @@ class Kubernetes:
 
 def _content(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open(open_regular(path), "rb") as file:
             content = file.read(TOKEN_MAX_BYTES + 1)
     except OSError as error:
         raise KeyFileError(f"cannot open the {WHAT} {path}: {error.strerror}") from None

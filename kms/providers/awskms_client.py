@@ -1,5 +1,6 @@
 """AWS KMS client: a connection that takes its credentials from AWS's default chain and nothing else from around it."""
 
+import os
 import ssl
 from ipaddress import ip_address
 from typing import Any, Final, Protocol
@@ -7,6 +8,7 @@ from urllib.parse import urlsplit
 
 from kms.errors import MisconfiguredError, MissingExtraError
 from kms.provider_settings import ProviderSettings
+from kms.regular_file import open_regular
 
 try:
     import boto3
@@ -90,6 +92,7 @@ def _check_ca_file(settings: ProviderSettings) -> None:
     if settings.ca_file is None:
         return
     try:
+        os.close(open_regular(settings.ca_file))
         ssl.create_default_context(cafile=settings.ca_file)
     except OSError:  # SSLError is one
         raise MisconfiguredError("the CA file for AWS KMS cannot be read: check ca_file") from None

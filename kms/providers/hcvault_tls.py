@@ -13,6 +13,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 from kms.errors import KmsError, MisconfiguredError, UnavailableError
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault_adapter import TimedTlsSocket
+from kms.regular_file import open_regular
 
 __all__ = ["TlsFiles", "tls_error"]
 
@@ -107,7 +108,7 @@ def _trust(context: ssl.SSLContext, ca_file: str) -> None:
 def _stamp(path: str) -> tuple[int, int, int] | None:
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
         return None
     return status.st_ino, status.st_mtime_ns, status.st_size
 
@@ -140,8 +141,7 @@ def _present(context: ssl.SSLContext, certificate: str, key: str | None) -> None
 
 def _require_readable(path: str, what: str, setting: str) -> None:
     try:
-        with open(path, "rb") as file:
-            file.read(1)
+        os.close(open_regular(path))
     except OSError as error:
         raise MisconfiguredError(f"the {what} {path} cannot be read ({error.strerror}): check {setting}") from None
 
