@@ -5,6 +5,7 @@ careless one must not cost a guesser nothing.
 """
 
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -80,8 +81,13 @@ PassphraseKdf = Scrypt | Argon2id
 
 
 def encoded(passphrase: SecretText) -> bytes:
-    """UTF-8 of the text in NFC, so that keyboards that compose letters otherwise give the same key (RFC 8265, 4.2)."""
-    return unicodedata.normalize("NFC", passphrase.reveal()).encode()
+    """UTF-8 of the text in NFC, so that keyboards that compose letters otherwise give the same key (RFC 8265, 4.2).
+
+    Raises: KeyFileError for text with bytes in it that the terminal's encoding does not know.
+    """
+    with suppress(UnicodeEncodeError):  # which holds the text
+        return unicodedata.normalize("NFC", passphrase.reveal()).encode()
+    raise KeyFileError("the passphrase has bytes in it that are no text: type it on a terminal that is set to UTF-8")
 
 
 def _require_positive(*numbers: int) -> None:

@@ -81,6 +81,7 @@ class SecretText(_Guarded):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SecretText):
             return NotImplemented
-        return hmac.compare_digest(self._text.encode(), other._text.encode())
+        # What a terminal or a variable could not decode is no error here, which would hold the text.
+        return hmac.compare_digest(*(text.encode("utf-8", "surrogatepass") for text in (self._text, other._text)))
 
     __hash__ = None  # type: ignore[assignment]

@@ -68,6 +68,9 @@ class Module:
         except PinIncorrect:
             self._refused[token.serial] = pin
             raise
+        except UnicodeEncodeError:  # which holds the PIN
+            pass
+        raise MisconfiguredError(f"the PIN for {address} has bytes in it that are no text: write it in UTF-8")
 
     def start_anew(self) -> None:
         """End all sessions and initialise the library again: tokens that were away are found. Raises: PKCS11Error."""

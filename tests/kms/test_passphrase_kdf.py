@@ -7,8 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kms.errors import KeyFileError
-from kms.passphrase_kdf import MEMORY_MAX_KIB, RFC_9106_LOW_MEMORY, SCRYPT_128_MIB, WORK_MAX_KIB, Argon2id, Scrypt
+from kms.passphrase_kdf import (
+    MEMORY_MAX_KIB,
+    RFC_9106_LOW_MEMORY,
+    SCRYPT_128_MIB,
+    WORK_MAX_KIB,
+    Argon2id,
+    PassphraseKdf,
+    Scrypt,
+)
 from kms.secret import SecretText
+from tests.kms.providers.transit import frames_of
 
 
 def test_scrypt_gives_the_answer_of_rfc_7914() -> None:
@@ -85,3 +94,11 @@ def test_what_is_recommended_is_within_the_limits() -> None:
     Argon2id(memory_kib=2 * 1024 * 1024, iterations=1, lanes=4)  # RFC 9106, section 4, first choice
     assert RFC_9106_LOW_MEMORY.memory_kib == 64 * 1024
     assert SCRYPT_128_MIB.n == 2**17
+
+
+@pytest.mark.parametrize("kdf", [Scrypt(n=8192, r=8, p=1), Argon2id(memory_kib=8192, iterations=1, lanes=1)])
+def test_k14_a_passphrase_that_is_no_text_is_refused_and_in_no_error(kdf: PassphraseKdf) -> None:
+    """As a terminal gives it that is set to another encoding."""
+    with pytest.raises(KeyFileError, match="set to UTF-8") as raised:
+        kdf.derive(SecretText("hunter2 correct horse\udce9"), bytes(16))
+    assert "hunter2" not in frames_of(raised.value)

@@ -71,3 +71,10 @@ def test_a_secret_text_is_revealed_on_purpose_only() -> None:
     assert SecretText("token").reveal() == "token"
     with pytest.raises(TypeError):
         SecretText(b"token")  # type: ignore[arg-type]
+
+
+def test_k14_a_text_that_was_not_decoded_is_compared_without_an_error_that_holds_it() -> None:
+    """Python keeps bytes of a variable that are no UTF-8 as lone surrogates, and UnicodeEncodeError holds its text."""
+    assert SecretText("hunter2\udce9") == SecretText("hunter2\udce9")
+    assert SecretText("hunter2\udce9") != SecretText("hunter2\udcea")
+    assert SecretText("hunter2\udce9") != SecretText("hunter2\u00e9")

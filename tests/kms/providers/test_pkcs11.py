@@ -159,6 +159,13 @@ def test_a_wrong_pin_is_sent_once_and_a_new_one_is_taken(token: Token) -> None:
     opened(token.uri()).wrap(KEY, b"")
 
 
+def test_k14_a_pin_that_is_no_text_is_refused_and_in_no_error(token: Token) -> None:
+    pin = SecretText("hunter2\udce9")
+    with pytest.raises(MisconfiguredError, match="write it in UTF-8") as raised:
+        opened(token.uri(**{"pin-source": ""}), pin=pin).wrap(KEY, b"")
+    assert "hunter2" not in frames_of(raised.value)
+
+
 def test_the_pin_comes_from_one_place(token: Token) -> None:
     wrapped = opened(token.uri(**{"pin-source": ""}), pin=SecretText(PIN)).wrap(KEY, b"")
     assert opened(token.uri()).unwrap([(wrapped, b"")]) == [KEY]
