@@ -9,7 +9,7 @@ from rich.console import Console
 from vault.cli.options import POLICY, PolicyOption, former_settings, load_policy, provider_settings
 from vault.errors import PolicyError
 from vault.policy import Policy
-from vault.policy.storage import NO_LOGIN, holds_login, placed_kek
+from vault.policy.storage import NOTHING_TO_HIDE, holds_secret, placed_kek
 from vault.project import keyring_under, open_keks, require_files
 
 
@@ -38,8 +38,8 @@ def move_keys(
 
 def place_of(uri: str, policy: Policy, folder: Path) -> int:
     """0 for kek, from 1 on for kek_former. Raises: PolicyError: a service that is not told of it would stop."""
-    if holds_login(uri):
-        raise PolicyError(NO_LOGIN)
+    if holds_secret(uri):
+        raise PolicyError(NOTHING_TO_HIDE)
     known = (policy.vault.kek, *policy.vault.kek_former)
     named = placed_kek(uri, folder)
     if named not in known:

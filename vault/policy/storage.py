@@ -10,12 +10,16 @@ from sqlalchemy.exc import ArgumentError
 
 from vault.policy.section import Section
 
-__all__ = ["NO_LOGIN", "Storage", "holds_login", "placed_kek"]
+__all__ = ["NOTHING_TO_HIDE", "Storage", "holds_secret", "placed_kek"]
 
 KEK_EXPECTED: Final = "expected a key's URI: local:PATH, hcvault://HOST:PORT/transit/keys/NAME or pkcs11:..."
-# The URI is printed and stored, so that a login in it would be too.
-NO_LOGIN: Final = "no token, password or PIN goes into a key's URI: give it in the settings or the environment"
-_LOGIN: Final = re.compile(r"hcvault:.*[@?#].*|awskms:.*@.*|pkcs11:.*[;?&]pin-value=.*", re.IGNORECASE | re.DOTALL)
+# The URI is printed and stored, so that a secret in it would be too.
+NOTHING_TO_HIDE: Final = (
+    "no key, token, password or PIN goes into a key's URI: name its file, or give it by the environment"
+)
+_SECRET: Final = re.compile(
+    r"local:(.*/)?[0-9a-f]{64}|hcvault:.*[@?#].*|awskms:.*@.*|pkcs11:.*[;?&]pin-value=.*", re.IGNORECASE | re.DOTALL
+)
 # Database URLs may hold a password, so that no repr shows them.
 _Address = Annotated[str, Field(repr=False, min_length=1)]
 
@@ -70,8 +74,8 @@ class Storage(Section):
         for name, uri in (("kek", self.kek), *(("kek_former", former) for former in self.kek_former)):
             if ":" not in uri:
                 faults.append((name, KEK_EXPECTED))
-            elif holds_login(uri):
-                faults.append((name, NO_LOGIN))
+            elif holds_secret(uri):
+                faults.append((name, NOTHING_TO_HIDE))
         keks = [placed_kek(uri, folder) for uri in (self.kek, *self.kek_former)]
         if len(set(keks)) != len(keks):
             faults.append(("kek_former", "a key-encryption key is named twice; kek itself is not named here again"))
@@ -106,9 +110,9 @@ def _beside(database: URL | None, name: str) -> str | None:
     return database.set(database=str(file.with_suffix(f".{name}{file.suffix or '.db'}"))).render_as_string()
 
 
-def holds_login(uri: str) -> bool:
+def holds_secret(uri: str) -> bool:
     """Whether a key's URI has a place for a secret in it, where no such URI has one."""
-    return _LOGIN.fullmatch(uri.strip()) is not None
+    return _SECRET.fullmatch(uri.strip()) is not None
 
 
 def placed_kek(uri: str, folder: Path) -> str:

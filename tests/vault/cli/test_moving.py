@@ -43,7 +43,7 @@ def test_a_key_that_services_were_not_told_of_is_refused_with_what_to_write(load
 def test_k14_a_login_in_the_uri_that_is_moved_to_is_not_repeated(loaded: Run) -> None:
     refused = loaded("keys", "move", "--to", "hcvault://vault:sesame-31@h:8200/transit/keys/k")
     assert (refused.status, refused.out) == (1, "")
-    assert refused.err.startswith("refused: no token, password or PIN goes into a key's URI")
+    assert refused.err.startswith("refused: no key, token, password or PIN goes into a key's URI")
     assert "sesame" not in refused.err
 
 

@@ -104,6 +104,8 @@ SECRET_URIS = [
     "hcvault://h:8200/transit/keys/k?token=sesame-31",
     "awskms://AKIA:sesame-31@alias/app?region=eu-central-1",
     "pkcs11:token=t;object=k?module-path=/usr/lib/m.so&pin-value=sesame-31",
+    "local:" + "5e5a3e31" * 8,
+    "local:/etc/" + "5E5A3E31" * 8,
 ]
 
 
@@ -113,5 +115,6 @@ def test_k14_a_login_in_a_keys_uri_is_refused_and_not_repeated(uri: str, place: 
     """It would be printed by every command that tells where the keys are."""
     change = uri if place == "kek" else f'local:health.kek"\nkek_former = ["{uri}"]\nkeyring = "main'
     (fault,) = faults_after(("local:health.kek", change))
-    assert fault.startswith(f"vault.{place}: no token, password or PIN goes into a key's URI")
+    assert fault.startswith(f"vault.{place}: no key, token, password or PIN goes into a key's URI")
     assert "sesame" not in fault
+    assert "5e5a3e31" not in fault.lower()
