@@ -20,10 +20,14 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from kms.deadline import ends
 
-__all__ = ["PastDeadlineError", "RedirectedError", "TimedAdapter", "TimedTlsSocket"]
+__all__ = ["PastDeadlineError", "RedirectedError", "TimedAdapter", "TimedTlsSocket", "TooLongError"]
 
 # Ours: threads of one process that may ask at the same time before a connection is made and thrown away.
 CONNECTIONS: Final = 16
+
+# Ours: 200 wrapped keys make some 50 KB; what is longer, packed or not, is not an answer.
+LONGEST_ANSWER_BYTES: Final = 4 * 2**20
+READ_BYTES: Final = 2**16
 
 _request_ends: Final[ContextVar[float]] = ContextVar("request_ends", default=math.inf)
 
@@ -34,6 +38,10 @@ class PastDeadlineError(requests.exceptions.Timeout):
 
 class RedirectedError(requests.exceptions.RequestException):
     """The server, as a standby may, sends to another one; who goes there takes the token along."""
+
+
+class TooLongError(requests.exceptions.RequestException):
+    """The answer has more bytes than any that a key service gives."""
 
 
 class TimedAdapter(HTTPAdapter):
@@ -54,7 +62,7 @@ class TimedAdapter(HTTPAdapter):
     def send(
         self,
         request: Any,
-        stream: bool = False,
+        stream: bool = False,  # noqa: ARG002  # what is not read here is not timed
         timeout: Any = None,
         verify: Any = True,
         cert: Any = None,
@@ -70,13 +78,25 @@ class TimedAdapter(HTTPAdapter):
         self._refresh()
         token = _request_ends.set(now + timeout)
         try:
-            response = super().send(request, stream=stream, timeout=timeout, verify=verify, cert=cert, proxies=proxies)
-            _ = response.content  # read here, where its time is counted
+            response = super().send(request, stream=True, timeout=timeout, verify=verify, cert=cert, proxies=proxies)
+            _read(response)  # here, where its time is counted
         finally:
             _request_ends.reset(token)
         if response.is_redirect:
             raise RedirectedError
         return response
+
+
+def _read(response: requests.Response) -> None:
+    """Keep the body, unpacked, as requests does. Raises: TooLongError, and what requests raises."""
+    parts, size = [], 0
+    for part in response.iter_content(READ_BYTES):
+        parts.append(part)
+        size += len(part)
+        if size > LONGEST_ANSWER_BYTES:
+            response.close()
+            raise TooLongError
+    response._content = b"".join(parts)  # noqa: SLF001  # requests has no other way to bound what it reads
 
 
 class _TimedSocket(socket.socket):

@@ -1,5 +1,6 @@
 """A server that answers, but so slowly that nobody should wait for it: a byte at a time, for ten seconds, or none."""
 
+import gzip
 import socket
 import ssl
 import threading
@@ -11,6 +12,8 @@ from tests.servers.authority import Issued
 SECONDS_A_BYTE = 0.05
 ENDLESS = b"x" * 200
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+LONG = 5 * 2**20
+PACKED = gzip.compress(bytes(64 * 2**20))
 # From where on each answer comes byte by byte.
 ANSWERS = {
     "status line": (b"", HEAD + ENDLESS),
@@ -18,6 +21,9 @@ ANSWERS = {
     "body": (HEAD + b"Content-Length: 100000\r\n\r\n", ENDLESS),
     "chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 40),
     "nothing": (b"", b""),
+    # At once, but more than anybody should keep in memory.
+    "long": (HEAD + b"Content-Length: %d\r\n\r\n" % LONG + bytes(LONG), b""),
+    "packed": (HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(PACKED) + PACKED, b""),
     # It takes in what is sent, at some megabytes a second.
     "request": (b"", b""),
     # The beginning of a TLS record of a server's hello.

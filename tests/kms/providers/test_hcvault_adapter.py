@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import requests
 from kms.deadline import until
 from kms.errors import UnavailableError
 from kms.logins import AppRole
+from kms.patience import Patience
 from kms.provider import Wrapped
 from kms.provider_settings import ProviderSettings
 from kms.providers.hcvault import TransitProvider
@@ -64,6 +66,20 @@ def test_a_server_that_trickles_holds_a_call_no_longer_than_deadline_and_timeout
         with within(DEADLINE + TIMEOUT), pytest.raises(UnavailableError, match=NO_ANSWER):
             provider.wrap(KEY, b"p")
     assert server.asked >= 1
+
+
+@pytest.mark.parametrize("stage", ["long", "packed"])
+def test_an_answer_that_is_too_long_is_not_kept(tmp_path: Path, stage: str) -> None:
+    _, settings = settings_for(False, tmp_path, timeout=10)
+    with trickle(stage) as server:
+        address = address_of(server.port, settings)
+        provider = TransitProvider(address, settings, patience=Patience(attempts=1, deadline=10))
+        tracemalloc.start()
+        with pytest.raises(UnavailableError, match="TooLongError"):
+            provider.unwrap([(Wrapped(b"vault:v1:AAAA", address.kek, "1"), b"p")])
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < 32 * 2**20
 
 
 @pytest.mark.parametrize("tls", [False, True])
