@@ -13,7 +13,8 @@ from kms.errors import (
     KeyRetiredError,
     KeyringError,
     KeyVersionRetiredError,
-    UnavailableError,
+    KmsError,
+    LeaseExpiredError,
     UnknownKeyIdError,
 )
 from kms.fork import forget_in_child
@@ -36,6 +37,8 @@ __all__ = ["Keyring"]
 
 DEFAULT_LEASES: Final = LeaseSettings()
 FIRST_SEQUENCE: Final = 1
+# Ours: how often a key that was rotated away while it was unwrapped is met with its successor.
+SEALING_ATTEMPTS: Final = 4
 # What one key may be left out of warming for; anything else is an error of the whole keyring.
 LEFT_OUT: Final = (CannotUnwrapError, KeyDestroyedError, KeyRetiredError, KeyVersionRetiredError)
 
@@ -134,11 +137,20 @@ class Keyring:
         held = self._sealing.get(purpose)
         if held is not None and self.clock() < held.until:
             return held
-        self._require_open()
         cache = self._sealing
-        state, refresh_at = self._lease.for_sealing()
+        self._require_open()
+        record = active_key(self._lease.for_sealing()[0], purpose)
         self._sealed.add(purpose)
-        unwrapped = self._open(active_key(state, purpose))
+        for _ in range(SEALING_ATTEMPTS):
+            unwrapped = self._open(record)
+            state, refresh_at = self._lease.for_sealing()  # asked last: the key service may have had to be waited for
+            before, record = record, active_key(state, purpose)
+            if record.key_id == before.key_id:
+                break
+        else:
+            raise LeaseExpiredError(
+                f"the {purpose} key of keyring {self.name!r} changes whenever it is opened: try again"
+            )
         sealing = cache[purpose] = LeasedKey(unwrapped.key, min(refresh_at, unwrapped.soft))
         if cache is not self._sealing:  # the state was read again meanwhile: good for the call at hand only
             sealing.end()
@@ -260,6 +272,8 @@ class Keyring:
 
     def _on_news(self, state: KeyringState) -> None:
         self._unwrapped.on_news(state.records)
+        if self._closed:  # while it was read: nothing is held any more
+            self._unwrapped.on_news(())
 
     def _live(self, purpose: Purpose, key_id: bytes) -> KeyRecord:
         self._require_open()
@@ -275,14 +289,18 @@ class Keyring:
         return record
 
     def _open(self, record: KeyRecord) -> Held:
-        held = self._unwrapped.get(record)
+        try:
+            held = self._unwrapped.get(record)
+        except KmsError:
+            self._require_open()  # closed meanwhile: that is what is told, and nothing of the key
+            raise
         self._refresher.begin()
         return held
 
     def _stored_otherwise(self, records: Sequence[KeyRecord]) -> list[KeyRecord]:
         """Those of the records whose bytes were exchanged by a rewrap, as the store has them."""
         state = None
-        with suppress(UnavailableError):
+        with suppress(KmsError):  # then the refusal stands, and it is what the caller is told
             state = self._reload(lambda state: any(state.find(record.key_id) != record for record in records))
         found = [] if state is None else [(record, state.find(record.key_id)) for record in records]
         return [now for record, now in found if now is not None and now.live and now.wrapped != record.wrapped]

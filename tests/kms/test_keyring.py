@@ -17,6 +17,7 @@ from kms.errors import (
     KeyDestroyedError,
     KeyringError,
     KeyVersionRetiredError,
+    KmsError,
     LeaseExpiredError,
     SealLimitError,
     UnavailableError,
@@ -460,3 +461,57 @@ def test_bytes_that_are_refused_and_were_not_rewrapped_stay_refused(store: KeySt
     provider.oldest = 2
     with pytest.raises(KeyVersionRetiredError):
         keyring.sealing(DATA)
+
+
+def test_a_key_service_that_is_waited_for_does_not_lengthen_the_sealing_lease(
+    keyring: Keyring, elsewhere: Keyring, provider: ScriptedProvider, clock: ManualClock
+) -> None:
+    clock.advance(119)  # the state was read then, and is not due yet
+    waited = {"seconds": 62.0}
+    provider.before = lambda: clock.advance(waited.pop("seconds", 0.0))
+    new = Keyring.open(elsewhere._store, ScriptedProvider(), "main", refresh=False).lifecycle.rotate(DATA)
+    assert keyring.sealing(DATA).key.key_id == new.key_id  # 181 s after the state was read
+
+
+def test_nothing_is_sealed_when_the_store_went_away_while_the_key_service_was_waited_for(
+    keyring: Keyring,
+    store: KeyStore,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    clock: ManualClock,
+) -> None:
+    clock.advance(119)
+    fail_loads(monkeypatch, store)
+    provider.before = lambda: clock.advance(62)
+    with pytest.raises(LeaseExpiredError, match="does not answer"):
+        keyring.sealing(DATA)
+
+
+def test_who_waits_for_a_key_while_the_keyring_is_closed_is_told_that_and_not_that_the_key_was_destroyed(
+    keyring: Keyring, provider: ScriptedProvider
+) -> None:
+    (record,) = keyring.records(DATA)
+    provider.before = keyring.close
+    for use in (lambda: keyring.opening(DATA, record.key_id), lambda: keyring.sealing(DATA)):
+        with pytest.raises(KeyringError, match="was closed"):
+            use()
+    assert keyring._unwrapped.all_held() == []
+
+
+def test_a_reading_under_way_leaves_nothing_in_a_keyring_that_was_closed_meanwhile(
+    keyring: Keyring, store: KeyStore, monkeypatch: pytest.MonkeyPatch, clock: ManualClock
+) -> None:
+    load, key = store.load_again, keyring.sealing(DATA).key
+
+    def closed_meanwhile(keyring_id: bytes) -> KeyringState:
+        keyring.close()
+        return load(keyring_id)
+
+    monkeypatch.setattr(store, "load_again", closed_meanwhile)
+    clock.advance(121)
+    with pytest.raises(KmsError):
+        keyring.sealing(DATA)
+    assert keyring._unwrapped._records == {}
+    for use in (lambda: keyring.opening(DATA, key.key_id), lambda: keyring.sealing(DATA)):
+        with pytest.raises(KeyringError, match="was closed"):
+            use()

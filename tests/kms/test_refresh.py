@@ -316,3 +316,18 @@ def test_a_child_begins_anew(keyring: Keyring, clock: ManualClock) -> None:
     keyring.forget_after_fork()
     assert keyring._refresh.step() > 0
     assert keyring._unwrapped.all_held() == []
+
+
+def test_a_row_that_makes_no_sense_does_not_end_the_thread_when_a_key_is_refused(
+    keyring: Keyring, store: KeyStore, provider: ScriptedProvider, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    keyring.warm()
+    refresh = drawn(keyring, 0)
+    with writing(store.engine) as connection:
+        connection.exec_driver_sql("UPDATE noisevault_key SET sequence = 'x' WHERE purpose = 'ledger'")
+    provider.fail = CannotUnwrapError("changed")
+    clock.advance(211)
+    refresh.step()
+    assert keyring._unwrapped.all_held() == []
+    assert "does not open and is forgotten: changed" in caplog.text
+    refresh.step()
