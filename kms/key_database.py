@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
@@ -26,7 +26,9 @@ POSTGRESQL: Final[dict[str, Any]] = {
     "connect_args": {
         "connect_timeout": CONNECT_SECONDS,
         "tcp_user_timeout": STATEMENT_SECONDS * 1000,
-        "options": f"-c statement_timeout={STATEMENT_SECONDS * 1000} -c lock_timeout={STATEMENT_SECONDS * 1000}",
+        "options": f"-c statement_timeout={STATEMENT_SECONDS * 1000} -c lock_timeout={STATEMENT_SECONDS * 1000}"
+        # A process that is frozen, or cut off, in a transaction would keep all others from sealing.
+        f" -c idle_in_transaction_session_timeout={STATEMENT_SECONDS * 1000}",
         "target_session_attrs": "read-write",  # a replica's news are old
     },
 }
@@ -39,7 +41,7 @@ MARIADB: Final[dict[str, Any]] = {
         "read_timeout": STATEMENT_SECONDS + CONNECT_SECONDS,
         "write_timeout": STATEMENT_SECONDS + CONNECT_SECONDS,
         "init_command": f"SET SESSION max_statement_time={STATEMENT_SECONDS}, lock_wait_timeout={STATEMENT_SECONDS},"
-        f" innodb_lock_wait_timeout={STATEMENT_SECONDS}",
+        f" innodb_lock_wait_timeout={STATEMENT_SECONDS}, idle_transaction_timeout={STATEMENT_SECONDS}",
     },
 }
 DRIVERS: Final[dict[str, dict[str, Any]]] = {
@@ -140,7 +142,8 @@ def erase_old_pages(engine: Engine) -> None:
 def _translated() -> Iterator[None]:
     try:
         yield
-    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+    except (OperationalError, InterfaceError, ProgrammingError, PoolTimeoutError) as error:
+        # Tables that a restore has dropped for a while are such an error on SQLite, and a ProgrammingError on servers.
         raise UnavailableError(f"the key store does not answer ({_cause(error)}): look at its database") from None
     except DBAPIError as error:
         if error.connection_invalidated:

@@ -10,6 +10,10 @@ from sqlalchemy import create_engine, text
 
 from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
 from kms.key_database import close_before_fork, open_key_database, prepare, reading, writing
+from kms.key_store import KeyStore
+from kms.keyring import Keyring
+from kms.locked_keyring import lock_keyring
+from tests.kms.scripted_provider import ScriptedProvider
 from tests.servers.databases import SERVERS
 
 
@@ -160,19 +164,21 @@ def test_a_connection_that_was_cut_is_unavailable_and_the_next_one_works(
 def test_every_wait_on_a_server_has_an_end(postgres_url: str) -> None:
     engine = open_key_database(postgres_url)
     with reading(engine) as connection:
-        for setting in ("statement_timeout", "lock_timeout"):
+        for setting in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
             assert connection.execute(text(f"SHOW {setting}")).scalar_one() == "10s"
     engine.dispose()
 
 
-MARIADB_WAITS = "SELECT @@max_statement_time, @@innodb_lock_wait_timeout, @@lock_wait_timeout"
+MARIADB_WAITS = (
+    "SELECT @@max_statement_time, @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@idle_transaction_timeout"
+)
 
 
 @pytest.mark.mariadb
 def test_every_wait_on_mariadb_has_an_end_and_nothing_is_cut_to_fit(mariadb_url: str) -> None:
     engine = open_key_database(mariadb_url)
     with engine.connect() as connection:
-        assert connection.execute(text(MARIADB_WAITS)).one() == (10, 10, 10)
+        assert connection.execute(text(MARIADB_WAITS)).one() == (10, 10, 10, 10)
         assert connection.get_isolation_level() == "READ COMMITTED"
         assert "STRICT_ALL_TABLES" in str(connection.scalar(text("SELECT @@sql_mode")))
 
@@ -205,3 +211,44 @@ def test_a_mariadb_server_that_only_reads_is_no_place_for_keys(mariadb_url: str)
         assert connection.scalar(text("SELECT 1")) == 1
     engine.dispose()
     admin.dispose()
+
+
+SOON = {
+    "postgres": "SET idle_in_transaction_session_timeout = 100",
+    "mariadb": "SET SESSION idle_transaction_timeout = 1",
+}
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_who_falls_asleep_in_a_transaction_lets_the_others_go_on(request: pytest.FixtureRequest, server: str) -> None:
+    url = request.getfixturevalue(f"{server}_url")
+    store, other = KeyStore.from_url(url), KeyStore.from_url(url)
+    store.create_schema()
+    Keyring.create(store, ScriptedProvider(), "main", refresh=False)
+    keyring_id = store.load("main").keyring_id
+
+    def fall_asleep() -> None:
+        with writing(store.engine) as connection:
+            connection.execute(text(SOON[server]))
+            lock_keyring(connection, keyring_id)
+            with writing(other.engine) as awake:
+                lock_keyring(awake, keyring_id)  # ends once the server has ended the sleeper
+
+    with pytest.raises(UnavailableError):
+        fall_asleep()
+    store.engine.dispose()
+    other.engine.dispose()
+
+
+def test_a_table_that_is_not_there_for_a_while_is_an_outage(database_url: str) -> None:
+    store = KeyStore.from_url(database_url)
+    store.create_schema()
+    keyring = Keyring.create(store, ScriptedProvider(), "main", refresh=False)
+    with writing(store.engine) as connection:
+        connection.execute(text("ALTER TABLE noisevault_key RENAME TO elsewhere"))
+    with pytest.raises(UnavailableError):
+        keyring.records()
+    with writing(store.engine) as connection:
+        connection.execute(text("ALTER TABLE elsewhere RENAME TO noisevault_key"))
+    assert len(keyring.records()) == 3
+    store.engine.dispose()
