@@ -1,13 +1,15 @@
 """KEK uses: by which key-encryption keys the keys of each keyring are wrapped or were, as far as the store can tell."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, Row, insert, select, update
 
+from kms.errors import KeyringError
 from kms.key_record import KeyRecord
-from kms.key_rows import time_text
+from kms.key_rows import kek_of, keyring_id_of, moment_of, time_text
 from kms.key_tables import kek_left_table, key_table, keyring_table
 from kms.provider import Wrapped
 
@@ -40,17 +42,28 @@ def note_left(connection: Connection, changes: Sequence[tuple[KeyRecord, Wrapped
 
 def read_kek_uses(connection: Connection) -> list[KekUse]:
     """One for each keyring and KEK: live keys, tombstones, and what was noted when keys were wrapped by another."""
-    names = {bytes(row.id): row.name for row in connection.execute(select(keyring_table.c.id, keyring_table.c.name))}
-    until: dict[tuple[bytes, str], datetime | None] = {}
+    found = connection.execute(select(keyring_table.c.id, keyring_table.c.name))
+    names = {keyring_id_of(row): row.name for row in found}
     keys = select(
         key_table.c.keyring_id, key_table.c.kek, key_table.c.wrapped.is_not(None).label("kept"), key_table.c.changed_at
     )
     ended = [(row, None if row.kept else row.changed_at) for row in connection.execute(keys)]
     ended += [(row, row.left_at) for row in connection.execute(select(kek_left_table))]
+    try:
+        until = _latest_ends(ended)
+        return [KekUse(place[0], names[place[0]], place[1], until[place]) for place in sorted(until)]
+    except (KeyError, OverflowError, TypeError, ValueError):
+        raise KeyringError(
+            "a row of noisevault_key or noisevault_kek_left makes no sense: it was changed by hand, restore it from a"
+            " backup"
+        ) from None
+
+
+def _latest_ends(ended: Iterable[tuple[Row[Any], str | None]]) -> dict[tuple[bytes, str], datetime | None]:
+    """By keyring and KEK; None where a live key is under it."""
+    until: dict[tuple[bytes, str], datetime | None] = {}
     for row, text in ended:
-        place, end = (bytes(row.keyring_id), row.kek), None if text is None else datetime.fromisoformat(text)
+        place, end = (row.keyring_id, kek_of(row)), None if text is None else moment_of(text)
         before = until.get(place, end)
         until[place] = None if end is None or before is None else max(before, end)
-    return [
-        KekUse(place[0], names[place[0]], place[1], end) for place, end in sorted(until.items(), key=lambda u: u[0])
-    ]
+    return until

@@ -17,7 +17,7 @@ from sqlalchemy.pool import NullPool
 from kms.errors import KeyringError
 from kms.key_database import open_key_database, reading
 from kms.key_record import KeyringState
-from kms.key_rows import from_row
+from kms.key_rows import from_row, keyring_id_of
 from kms.key_store import COMPONENT, SCHEMA_VERSION
 from kms.key_tables import key_table, keyring_table
 from kms.schema_version import check_schema_version
@@ -59,8 +59,9 @@ def _keyrings(connection: Connection) -> list[KeyringState]:
     records = [from_row(row) for row in connection.execute(select(key_table).order_by(*order))]
     found = connection.execute(select(keyring_table.c.id, keyring_table.c.name).order_by(keyring_table.c.name)).all()
     return [
-        KeyringState(bytes(row.id), row.name, tuple(r for r in records if r.keyring_id == bytes(row.id)))
+        KeyringState(keyring_id, row.name, tuple(r for r in records if r.keyring_id == keyring_id))
         for row in found
+        for keyring_id in [keyring_id_of(row)]
     ]
 
 
@@ -98,6 +99,9 @@ def _read_only(file: Path) -> Iterator[Engine]:
 
 def _check_header(file: Path) -> None:
     try:
+        if not file.is_file():  # a pipe would be waited for without end
+            file.stat()
+            raise KeyringError(f"the backup {file} is no file: give the copy of the key store, or a database's URL")
         with closing(file.open("rb")) as content:
             header = content.read(len(SQLITE_HEADER))
     except OSError as error:

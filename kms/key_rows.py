@@ -2,15 +2,18 @@
 
 from datetime import UTC, datetime
 from operator import index
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Row
 
 from kms.errors import KeyringError
 from kms.key_record import KeyRecord, KeyState, Purpose
-from kms.provider import Wrapped
+from kms.provider import KEYRING_ID_BYTES, Wrapped
 
-__all__ = ["from_row", "time_text", "to_row"]
+__all__ = ["from_row", "kek_of", "keyring_id_of", "moment_of", "time_text", "to_row"]
+
+# As the table says; SQLite does not look at it, and Python reads no number of thousands of digits.
+LONGEST_KEK_VERSION: Final = 64
 
 
 def time_text(moment: datetime) -> str:
@@ -46,16 +49,55 @@ def from_row(row: Row[Any]) -> KeyRecord:
             key_id=_octets(row.key_id),
             sequence=index(row.sequence),
             state=KeyState(row.state),
-            wrapped=None if row.wrapped is None else Wrapped(_octets(row.wrapped), row.kek, row.kek_version),
-            created_at=_moment(row.created_at),
-            changed_at=_moment(row.changed_at),
-            destroy_after=None if row.destroy_after is None else _moment(row.destroy_after),
+            wrapped=None if row.wrapped is None else _wrapped(row),
+            created_at=moment_of(row.created_at),
+            changed_at=moment_of(row.changed_at),
+            destroy_after=None if row.destroy_after is None else moment_of(row.destroy_after),
         )
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         shown = row.key_id.hex() if isinstance(row.key_id, bytes) else repr(row.key_id)
         raise KeyringError(
             f"the row of key {shown} makes no sense ({error}): it was changed by hand, restore it from a backup"
         ) from None
+
+
+def keyring_id_of(row: Row[Any, Any]) -> bytes:
+    """The id in a row of noisevault_keyring. Raises: KeyringError if the program never wrote such a row."""
+    if isinstance(row.id, bytes) and len(row.id) == KEYRING_ID_BYTES:
+        return row.id
+    raise KeyringError(
+        f"the row of keyring {row.name!r} makes no sense (its id is not {KEYRING_ID_BYTES} bytes): it was changed by"
+        " hand, restore it from a backup"
+    )
+
+
+def kek_of(row: Row[Any]) -> str:
+    """The KEK that a row names. Raises: TypeError, ValueError."""
+    return _printable(row.kek)
+
+
+def moment_of(text: str) -> datetime:
+    """The moment that time_text wrote. Raises: TypeError, ValueError, OverflowError."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("a time without its zone")
+    return moment.astimezone(UTC)
+
+
+def _wrapped(row: Row[Any]) -> Wrapped:
+    kek, version = kek_of(row), _printable(row.kek_version)
+    if len(version) > LONGEST_KEK_VERSION:
+        raise ValueError(f"a version of {len(version)} characters")
+    return Wrapped(_octets(row.wrapped), kek, version)
+
+
+def _printable(value: object) -> str:
+    """It goes to an operator's terminal as it is, where a line break or an escape would say what we do not."""
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} where text should be")
+    if not value.isprintable():
+        raise ValueError("the name of a key-encryption key that cannot be printed")
+    return value
 
 
 def _octets(value: object) -> bytes:
@@ -63,10 +105,3 @@ def _octets(value: object) -> bytes:
     if not isinstance(value, bytes):
         raise TypeError(f"{type(value).__name__} where bytes should be")
     return value
-
-
-def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError("a time without its zone")
-    return moment

@@ -14,7 +14,7 @@ from kms.fork import forget_in_child
 from kms.kek_uses import KekUse, note_left, read_kek_uses
 from kms.key_database import erase_old_pages, open_key_database, prepare, reading, writing
 from kms.key_record import KeyRecord, KeyringState, KeyState
-from kms.key_rows import time_text, to_row
+from kms.key_rows import keyring_id_of, time_text, to_row
 from kms.key_tables import key_table, keyring_table, metadata
 from kms.locked_keyring import lock_keyring, locked, records_of
 from kms.provider import Wrapped
@@ -105,7 +105,8 @@ class KeyStore:
             found = connection.execute(select(keyring_table.c.id, keyring_table.c.name).where(which)).one_or_none()
             if found is None:
                 raise KeyringError(f"there is no keyring called {shown}: create it first, or check the name")
-            return KeyringState(bytes(found.id), found.name, records_of(connection, bytes(found.id)))
+            keyring_id = keyring_id_of(found)
+            return KeyringState(keyring_id, found.name, records_of(connection, keyring_id))
 
     def add(self, record: KeyRecord) -> bool:
         """Add a PRE-ACTIVE key; False if its id or sequence is taken or the keyring shredded: load and try again."""

@@ -50,7 +50,10 @@ def check_schema_version(connection: Connection, component: str, version: int) -
 
 def _version(connection: Connection, component: str) -> int | None:
     statement = select(schema_table.c.version).where(schema_table.c.component == component)
-    return connection.execute(statement).scalar_one_or_none()
+    found = connection.execute(statement).scalar_one_or_none()
+    if found is not None and not isinstance(found, int):  # SQLite keeps a value of any type in any column
+        raise SchemaVersionError(f"the version of the {component} tables is no number: they were changed by hand")
+    return found
 
 
 def _is_missing_table(error: OperationalError | ProgrammingError) -> bool:

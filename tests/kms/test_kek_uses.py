@@ -1,7 +1,12 @@
 """By which KEKs the keys of each keyring are, or were, wrapped."""
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from kms.errors import KeyringError
 from kms.key_record import Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
@@ -48,3 +53,22 @@ def test_a_rewrap_by_the_same_kek_leaves_none(store: KeyStore, provider: Scripte
     (key,) = provider.unwrap([(record.wrapped, record.context)] if record.wrapped else [])
     assert store.replace_wrapped([(record, provider.wrap(key, record.context))])
     assert list(uses(store).values()) == [None]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE noisevault_key SET kek = x'ff'",
+        "UPDATE noisevault_key SET kek = 'local:x' || char(10)",
+        "UPDATE noisevault_key SET state = 'destroyed', wrapped = NULL, changed_at = 'yesterday'",
+        "PRAGMA foreign_keys = OFF; UPDATE noisevault_key SET keyring_id = zeroblob(16)",
+    ],
+)
+def test_rows_that_were_changed_by_hand_are_told_as_such(
+    store: KeyStore, provider: ScriptedProvider, change: str
+) -> None:
+    Keyring.create(store, provider, "main", refresh=False)
+    with closing(sqlite3.connect(str(store.engine.url.database))) as by_hand:
+        by_hand.executescript(change)
+    with pytest.raises(KeyringError, match="makes no sense"):
+        store.kek_uses()

@@ -1,5 +1,6 @@
 """A backup is read as it is: nothing is written to it, nothing is left beside it."""
 
+import os
 import shutil
 import sqlite3
 import stat
@@ -100,3 +101,10 @@ def test_what_is_no_backup_is_told(store: KeyStore, keyring: Keyring, tmp_path: 
         read_backup(str(copy))
     with pytest.raises(MisconfiguredError):
         read_backup("mysql://h/d")
+
+
+def test_a_backup_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.db")
+    for place in (tmp_path / "pipe.db", tmp_path, Path("/dev/zero")):
+        with pytest.raises(KeyringError, match="is no file"):
+            read_backup(str(place))

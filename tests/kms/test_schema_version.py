@@ -44,3 +44,10 @@ def test_a_keyring_is_not_opened_on_tables_of_another_version(store: KeyStore) -
         Keyring.open(store, ScriptedProvider(), "main")
     with pytest.raises(SchemaVersionError, match="version 2"):
         store.create_schema()
+
+
+def test_a_version_that_is_no_number_is_told_as_such(store: KeyStore) -> None:
+    with writing(store.engine) as connection:
+        connection.execute(text("UPDATE noisevault_schema SET version = 'newest' WHERE component = 'kms'"))
+    with pytest.raises(SchemaVersionError, match="no number"):
+        store.check_schema()
