@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -13,7 +13,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
 from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
-from kms.fork import let_go_before_fork
+from kms.fork import forget_in_child, let_go_before_fork
+from kms.fork_gate import ForkGate
 
 __all__ = ["close_before_fork", "erase_old_pages", "open_key_database", "prepare", "reading", "writing"]
 
@@ -64,6 +65,10 @@ MARIADB_SESSION: Final = (
 )
 # A transaction that only reads says so, and does not wait for SQLite's one writer.
 READ_ONLY: Final = "noisevault_read_only"
+# All SQLite engines of the process: SQLite's own locks are the process's.
+_sqlite: Final = ForkGate()
+forget_in_child(_sqlite)
+let_go_before_fork(_sqlite, ForkGate.shut, ForkGate.reopen)
 
 
 def open_key_database(url: str) -> Engine:
@@ -97,7 +102,12 @@ def prepare(engine: Engine) -> None:
 def close_before_fork(engine: Engine) -> None:
     """Let no child inherit an open SQLite file: it would hold none of the locks, and others delete the log under it."""
     if engine.dialect.name == "sqlite":
-        let_go_before_fork(engine, _close_idle)
+        let_go_before_fork(engine, _let_go)
+
+
+def _let_go(engine: Engine) -> None:
+    _sqlite.shut()  # so that no connection is in use
+    _close_idle(engine)
 
 
 def _close_idle(engine: Engine) -> None:
@@ -108,14 +118,14 @@ def _close_idle(engine: Engine) -> None:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A transaction that reads. Raises: UnavailableError if the database does not answer."""
-    with _translated(), engine.connect().execution_options(**{READ_ONLY: True}) as connection, connection.begin():
+    with _translated(), _beside_no_fork(engine), _to_read(engine) as connection, connection.begin():
         yield connection
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes, committed at the end. Raises: UnavailableError."""
-    with _translated(), engine.begin() as connection:
+    with _translated(), _beside_no_fork(engine), engine.begin() as connection:
         yield connection
 
 
@@ -126,7 +136,7 @@ def erase_old_pages(engine: Engine) -> None:
     """
     if engine.dialect.name != "sqlite":
         return
-    with _translated(), engine.connect() as connection:
+    with _translated(), _beside_no_fork(engine), engine.connect() as connection:
         cursor = connection.connection.cursor()  # the driver's own: a checkpoint is made outside of transactions
         try:
             busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -136,6 +146,14 @@ def erase_old_pages(engine: Engine) -> None:
             cursor.close()
     if busy:
         raise UnavailableError("the key store's log cannot be emptied while it is read: try again")
+
+
+def _to_read(engine: Engine) -> Connection:
+    return engine.connect().execution_options(**{READ_ONLY: True})
+
+
+def _beside_no_fork(engine: Engine) -> AbstractContextManager[None]:
+    return _sqlite.passed() if engine.dialect.name == "sqlite" else nullcontext()
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,29 @@ def test_a_fork_finds_no_open_file_and_leaves_memory_alone(tmp_path: Path) -> No
     assert not (tmp_path / "keys.db-wal").exists(), "the last connection deletes it"
     with memory.begin() as connection:
         assert connection.execute(text("SELECT count(*) FROM t")).scalar_one() == 0
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_waits_for_what_another_thread_writes(tmp_path: Path) -> None:
+    engine, inside, leave = open_key_database(f"sqlite:///{tmp_path / 'keys.db'}"), threading.Event(), threading.Event()
+
+    def write() -> None:
+        with writing(engine) as connection:
+            connection.execute(text("CREATE TABLE t (x INTEGER)"))
+            inside.set()
+            leave.wait(10)
+
+    writer, leaving = threading.Thread(target=write), threading.Timer(0.3, leave.set)
+    writer.start()
+    assert inside.wait(10)
+    leaving.start()
+    if not (pid := os.fork()):
+        os._exit((tmp_path / "keys.db-wal").exists())
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, "the file was open when the child was forked"
+    writer.join()
+    with reading(engine) as connection:
+        assert connection.execute(text("SELECT count(*) FROM t")).scalar_one() == 0
+    engine.dispose()
 
 
 def test_an_engine_is_prepared_once(tmp_path: Path) -> None:
