@@ -6,6 +6,7 @@ they hold their objects weakly.
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -44,13 +45,19 @@ def let_go_before_fork(thing: T, let_go: Callable[[T], None], take_up: Callable[
         _taking_up[thing] = take_up
 
 
+def _all_of(things: WeakKeyDictionary[Any, Callable[[Any], None]]) -> list[tuple[Any, Callable[[Any], None]]]:
+    while True:
+        with suppress(RuntimeError):  # another thread came to have one meanwhile
+            return list(things.items())
+
+
 def _let_all_go() -> None:
-    for thing, let_go in reversed(list(_letting_go.items())):
+    for thing, let_go in reversed(_all_of(_letting_go)):
         let_go(thing)
 
 
 def _take_all_up() -> None:
-    for thing, take_up in list(_taking_up.items()):
+    for thing, take_up in _all_of(_taking_up):
         take_up(thing)
 
 

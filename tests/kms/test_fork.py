@@ -2,11 +2,16 @@
 
 import gc
 import os
+import sys
+import threading
 import weakref
 
 import pytest
 
-from kms.fork import _forget_all, forget_in_child, let_go_before_fork
+from kms.fork import _forget_all, _let_all_go, _take_all_up, forget_in_child, let_go_before_fork
+
+# Without care one in some hundred fails.
+ROUNDS = 3000
 
 
 class Thing:
@@ -73,3 +78,29 @@ def test_what_is_gone_is_not_kept_alive() -> None:
     del thing
     gc.collect()
     assert gone() is None
+
+
+def test_what_other_threads_come_to_have_meanwhile_keeps_nobody_from_letting_go() -> None:
+    told, kept, busy = [], [Thing() for _ in range(20)], True
+    let_go_before_fork(kept[0], lambda _: told.append("gone"), lambda _: told.append("back"))
+    for thing in kept[1:]:
+        let_go_before_fork(thing, Thing.forget_after_fork)
+
+    def come_and_go() -> None:
+        while busy:
+            let_go_before_fork(Thing(), Thing.forget_after_fork, Thing.forget_after_fork)
+
+    before, others = sys.getswitchinterval(), [threading.Thread(target=come_and_go) for _ in range(3)]
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in others:
+            thread.start()
+        for _ in range(ROUNDS):
+            _let_all_go()
+            _take_all_up()
+    finally:
+        busy = False
+        sys.setswitchinterval(before)
+        for thread in others:
+            thread.join()
+    assert told == ["gone", "back"] * ROUNDS

@@ -71,14 +71,15 @@ def test_a_child_that_was_forked_inside_leaves_and_comes_in() -> None:
         with gate.passed():
             gate.shut()
             pid = os.fork()
-            if not pid:
+            if pid:
+                gate.reopen()
+            else:
                 gate.forget_after_fork()
         with gate.passed():
             pass
     finally:
         if not pid:
             os._exit(0 if not gate._inside else 1)
-    gate.reopen()
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
