@@ -20,6 +20,8 @@ __all__ = ["close_before_fork", "erase_old_pages", "open_key_database", "prepare
 
 CONNECT_SECONDS: Final = 5
 STATEMENT_SECONDS: Final = 10
+# Ours: a process that is frozen, or cut off, in a transaction is ended before those who wait for it give up.
+IDLE_SECONDS: Final = 5
 SQLITE_BUSY_SECONDS: Final = 10
 POSTGRESQL: Final[dict[str, Any]] = {
     "pool_pre_ping": True,
@@ -28,8 +30,7 @@ POSTGRESQL: Final[dict[str, Any]] = {
         "connect_timeout": CONNECT_SECONDS,
         "tcp_user_timeout": STATEMENT_SECONDS * 1000,
         "options": f"-c statement_timeout={STATEMENT_SECONDS * 1000} -c lock_timeout={STATEMENT_SECONDS * 1000}"
-        # A process that is frozen, or cut off, in a transaction would keep all others from sealing.
-        f" -c idle_in_transaction_session_timeout={STATEMENT_SECONDS * 1000}",
+        f" -c idle_in_transaction_session_timeout={IDLE_SECONDS * 1000}",
         "target_session_attrs": "read-write",  # a replica's news are old
     },
 }
@@ -42,7 +43,7 @@ MARIADB: Final[dict[str, Any]] = {
         "read_timeout": STATEMENT_SECONDS + CONNECT_SECONDS,
         "write_timeout": STATEMENT_SECONDS + CONNECT_SECONDS,
         "init_command": f"SET SESSION max_statement_time={STATEMENT_SECONDS}, lock_wait_timeout={STATEMENT_SECONDS},"
-        f" innodb_lock_wait_timeout={STATEMENT_SECONDS}, idle_transaction_timeout={STATEMENT_SECONDS}",
+        f" innodb_lock_wait_timeout={STATEMENT_SECONDS}, idle_transaction_timeout={IDLE_SECONDS}",
     },
 }
 DRIVERS: Final[dict[str, dict[str, Any]]] = {

@@ -188,8 +188,9 @@ def test_a_connection_that_was_cut_is_unavailable_and_the_next_one_works(
 def test_every_wait_on_a_server_has_an_end(postgres_url: str) -> None:
     engine = open_key_database(postgres_url)
     with reading(engine) as connection:
-        for setting in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
+        for setting in ("statement_timeout", "lock_timeout"):
             assert connection.execute(text(f"SHOW {setting}")).scalar_one() == "10s"
+        assert connection.execute(text("SHOW idle_in_transaction_session_timeout")).scalar_one() == "5s"
     engine.dispose()
 
 
@@ -202,7 +203,7 @@ MARIADB_WAITS = (
 def test_every_wait_on_mariadb_has_an_end_and_nothing_is_cut_to_fit(mariadb_url: str) -> None:
     engine = open_key_database(mariadb_url)
     with engine.connect() as connection:
-        assert connection.execute(text(MARIADB_WAITS)).one() == (10, 10, 10, 10)
+        assert connection.execute(text(MARIADB_WAITS)).one() == (10, 10, 10, 5)
         assert connection.get_isolation_level() == "READ COMMITTED"
         assert "STRICT_ALL_TABLES" in str(connection.scalar(text("SELECT @@sql_mode")))
 
