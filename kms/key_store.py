@@ -19,6 +19,7 @@ from kms.key_tables import key_table, keyring_table, metadata
 from kms.locked_keyring import lock_keyring, locked, records_of
 from kms.provider import Wrapped
 from kms.schema_version import check_schema_version, record_schema_version
+from kms.two_clocks import read_clocks
 
 __all__ = ["KeyStore"]
 
@@ -155,7 +156,7 @@ class KeyStore:
             for keyring_id in sorted({record.keyring_id for record, _ in changes}):
                 lock_keyring(connection, keyring_id)
             done = [(record, new) for record, new in changes if _replaced(connection, record, new)]
-            note_left(connection, done, self._now())
+            note_left(connection, done, read_clocks(connection, self._now()).later)
             return frozenset(record.key_id for record, _ in done)
 
     def kek_uses(self) -> list[KekUse]:
@@ -173,10 +174,11 @@ class KeyStore:
             "state": KeyState.DESTROYED.value,
             "wrapped": None,
             "destroy_after": None,
-            "changed_at": time_text(self._now()),
         }
         with writing(self.engine) as connection:
             lock_keyring(connection, keyring_id)
+            # Looked at under the lock: until then a backup gets the keys.
+            values["changed_at"] = time_text(read_clocks(connection, self._now()).later)
             erased = connection.execute(update(key_table).where(live).values(values)).rowcount
         erase_old_pages(self.engine)
         return erased

@@ -72,3 +72,13 @@ def test_rows_that_were_changed_by_hand_are_told_as_such(
         by_hand.executescript(change)
     with pytest.raises(KeyringError, match="makes no sense"):
         store.kek_uses()
+
+
+def test_a_machine_whose_clock_is_behind_dates_no_end_too_early(any_store: KeyStore) -> None:
+    behind = KeyStore(any_store.engine, now=lambda: datetime(2020, 1, 1, tzinfo=UTC))
+    begun = datetime.now(UTC) - timedelta(minutes=1)
+    one, two = ScriptedProvider(), ScriptedProvider(bytes([1] * 32))
+    keyring = Keyring.create(behind, one, "main", refresh=False)
+    keyring.lifecycle.move(two)
+    Keyring.open(behind, two, "main", refresh=False).lifecycle.shred(confirm="main")
+    assert all(end is not None and end > begun for end in uses(behind).values())
