@@ -14,7 +14,6 @@ from kms.errors import (
     KeyringError,
     KeyVersionRetiredError,
     KmsError,
-    LeaseExpiredError,
     UnknownKeyIdError,
 )
 from kms.fork import forget_in_child
@@ -37,8 +36,6 @@ __all__ = ["Keyring"]
 
 DEFAULT_LEASES: Final = LeaseSettings()
 FIRST_SEQUENCE: Final = 1
-# Ours: how often a key that was rotated away while it was unwrapped is met with its successor.
-SEALING_ATTEMPTS: Final = 4
 # What one key may be left out of warming for; anything else is an error of the whole keyring.
 LEFT_OUT: Final = (CannotUnwrapError, KeyDestroyedError, KeyRetiredError, KeyVersionRetiredError)
 
@@ -141,16 +138,12 @@ class Keyring:
         self._require_open()
         record = active_key(self._lease.for_sealing()[0], purpose)
         self._sealed.add(purpose)
-        for _ in range(SEALING_ATTEMPTS):
+        while True:  # once, and once more for each rotation meanwhile
             unwrapped = self._open(record)
             state, refresh_at = self._lease.for_sealing()  # asked last: the key service may have had to be waited for
             before, record = record, active_key(state, purpose)
             if record.key_id == before.key_id:
                 break
-        else:
-            raise LeaseExpiredError(
-                f"the {purpose} key of keyring {self.name!r} changes whenever it is opened: try again"
-            )
         sealing = cache[purpose] = LeasedKey(unwrapped.key, min(refresh_at, unwrapped.soft))
         if cache is not self._sealing:  # the state was read again meanwhile: good for the call at hand only
             sealing.end()
