@@ -25,6 +25,7 @@ def rewrap(store: KeyStore, provider: KeyProvider, state: KeyringState) -> list[
     provider = provider.first if isinstance(provider, RoutedProvider) else provider
     if isinstance(provider, Rewraps):
         given, failures = all_or_each_alone(provider.rewrap, records)
+        _require_same_keys(provider, records, given)
     else:
         given, failures = _in_this_process(provider, records)
     failures |= elsewhere
@@ -47,6 +48,14 @@ def _by_kek(provider: KeyProvider, records: Sequence[KeyRecord]) -> tuple[list[K
                 " `noisevault keys move`"
             )
     return [record for record in records if record.key_id not in elsewhere], elsewhere
+
+
+def _require_same_keys(provider: KeyProvider, records: Sequence[KeyRecord], given: dict[bytes, Wrapped]) -> None:
+    """The old bytes are overwritten: a service that gave other ones than it should would take everything with them."""
+    old = [(r.wrapped, r.context) for r in records if r.wrapped is not None and r.key_id in given]
+    new = [(given[r.key_id], r.context) for r in records if r.key_id in given]
+    if new and provider.unwrap(new) != provider.unwrap(old):
+        raise CannotUnwrapError("the key service gave back other keys than it was given: no key was changed")
 
 
 def _in_this_process(provider: KeyProvider, records: Sequence[KeyRecord]) -> Asked[Wrapped]:

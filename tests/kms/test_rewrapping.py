@@ -202,6 +202,24 @@ def test_what_the_provider_does_not_give_back_is_not_stored(store: KeyStore) -> 
     assert store.load("main") == before
 
 
+class Mistaken(RewrappingProvider):
+    """Rewraps, and gives another key for the last one."""
+
+    def rewrap(self, wrapped: Sequence[tuple[Wrapped, bytes]]) -> list[Wrapped]:
+        *given, (_, context) = wrapped
+        return [*super().rewrap(given), self.wrap(SecretKey(bytes(32)), context)]
+
+
+def test_other_keys_than_the_service_was_given_are_not_stored(store: KeyStore) -> None:
+    provider = Mistaken()
+    keyring = Keyring.create(store, provider, "main")
+    before, provider.version = store.load("main"), 2
+    with pytest.raises(CannotUnwrapError, match="other keys than it was given: no key was changed"):
+        rewrap(store, provider, before)
+    assert store.load("main") == before
+    assert keyring.lifecycle.check() == []
+
+
 def test_a_provider_that_can_do_neither_says_so(store: KeyStore, provider: ScriptedProvider) -> None:
     Keyring.create(store, provider, "main")
     with pytest.raises(MisconfiguredError, match=r"ScriptedProvider cannot rewrap.*which key.* is its newest"):
