@@ -93,7 +93,8 @@ def test_no_caller_asks_store_or_service_in_twelve_hours_and_over_rotations(
                 use(attended)
                 sequences.add(attended.sealing(DATA).key.sequence)
                 simulated.advance(9)
-        assert 12 <= calls.count("service") <= 20, "once in 210 to 270 s, whatever the number of keys, and new keys"
+        # Once in 210 to 270 s, whatever the number of keys (five to eight here), and again for what a rotation made.
+        assert 12 <= calls.count("service") <= 24
     assert sequences == {1, 2, 3, 4}
 
 
