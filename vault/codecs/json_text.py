@@ -51,7 +51,7 @@ def _spell(value: object, numeric: bool, levels: int, parts: list[str]) -> None:
     elif isinstance(value, str):
         parts.append(_string(value))
     elif isinstance(value, float):
-        parts.append(_float(value, numeric))
+        parts.append(_float(float.__pos__(value), numeric))  # a plain float, whatever a subclass overrides
     elif isinstance(value, dict | list | tuple):
         if not levels:
             raise InvalidValueError(f"the JSON value has more than {DEEPEST} levels")
@@ -66,10 +66,13 @@ def _spell(value: object, numeric: bool, levels: int, parts: list[str]) -> None:
 def _object(value: dict[Any, Any], numeric: bool, levels: int, parts: list[str]) -> None:
     if not all(isinstance(name, str) for name in value):
         raise InvalidValueError("the names of a JSON object are texts: write other keys as texts")
+    members = {str.__str__(name): member for name, member in value.items()}
+    if len(members) < len(value):  # of a subclass of str, whose equal texts a dict may hold apart
+        raise InvalidValueError("two names of a JSON object are the same text")
     parts.append("{")
-    for at, name in enumerate(sorted(value)):
+    for at, name in enumerate(sorted(members)):
         parts.append(f"{',' if at else ''}{_string(name)}:")
-        _spell(value[name], numeric, levels, parts)
+        _spell(members[name], numeric, levels, parts)
     parts.append("}")
 
 

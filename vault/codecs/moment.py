@@ -24,15 +24,8 @@ def clock_of(value: object) -> WallClock:
         raise InvalidValueError(f"datetime/1 holds datetime.datetime, not {type(value).__name__}")
     if getattr(value, "nanosecond", 0):
         raise InvalidValueError("datetime/1 holds microseconds, and this value is finer: round it where it is made")
-    try:
-        day = (datetime.toordinal(value) - EPOCH_ORDINAL) * DAY
-        shown = day + microseconds_shown(value.hour, value.minute, value.second, value.microsecond)
-    except (ArithmeticError, TypeError, ValueError):
-        pass  # those of a subclass may hold the value: ours is raised outside
-    else:
-        if isinstance(shown, int):  # pandas.NaT is a datetime with the hour NaN
-            return WallClock(shown, offset_of(value), value.fold)
-    raise InvalidValueError("this datetime has no place on the calendar")
+    day = (datetime.toordinal(value) - EPOCH_ORDINAL) * DAY
+    return WallClock(day + microseconds_shown(value), offset_of(value), value.fold)
 
 
 def encode(value: object) -> bytes:

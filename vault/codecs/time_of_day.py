@@ -17,8 +17,7 @@ def clock_of(value: object) -> WallClock:
     """Raises: InvalidValueError for anything but datetime.time, and for a zone whose offset depends on the date."""
     if not isinstance(value, time):
         raise InvalidValueError(f"time/1 holds datetime.time, not {type(value).__name__}")
-    shown = microseconds_shown(value.hour, value.minute, value.second, value.microsecond)
-    return WallClock(shown, offset_of(value), value.fold)
+    return WallClock(microseconds_shown(value), offset_of(value), value.fold)
 
 
 def encode(value: object) -> bytes:

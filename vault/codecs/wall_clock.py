@@ -57,9 +57,16 @@ class WallClock:
         return None if self.offset is None else timezone(self.offset * MICROSECOND)
 
 
-def microseconds_shown(hour: int, minute: int, second: int, microsecond: int) -> int:
-    """Since midnight."""
-    return ((hour * 60 + minute) * 60 + second) * 1_000_000 + microsecond
+def microseconds_shown(value: datetime | time) -> int:
+    """Since midnight. Raises: InvalidValueError for a subclass that shows no time of a day, as pandas.NaT does."""
+    try:
+        shown = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
+    except Exception:  # noqa: BLE001, S110  # what a subclass raises may hold the value: ours is raised outside
+        pass
+    else:
+        if isinstance(shown, int) and 0 <= shown < DAY:
+            return shown
+    raise InvalidValueError("it shows no time of a day")
 
 
 def offset_of(value: datetime | time) -> int | None:
@@ -72,8 +79,8 @@ def offset_of(value: datetime | time) -> int | None:
     except Exception:  # noqa: BLE001, S110  # a tzinfo is the application's; what it raises may hold the value
         pass
     else:
-        if offset is not None:
+        if offset is not None and abs(offset) < timedelta(days=1):  # which a subclass need not keep to
             return offset // MICROSECOND
-        if value.tzinfo is None:
+        if offset is None and value.tzinfo is None:
             return None
     raise InvalidValueError("its tzinfo gives no offset from UTC, so the zone would be lost: use a fixed offset")

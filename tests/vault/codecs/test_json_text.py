@@ -52,11 +52,36 @@ class Word(StrEnum):
     YES = "yes"
 
 
+class Posing(float):
+    def is_integer(self) -> bool:
+        return True
+
+    def __int__(self) -> int:
+        return 7
+
+    def __repr__(self) -> str:
+        return "7.0"
+
+
+class Apart(str):
+    """Never equal to another, so that a dict holds two of one text."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
 @pytest.mark.parametrize(
-    ("value", "text"), [((1, 2), "[1,2]"), (np.int64(7), "7"), (Word.YES, '"yes"'), ({Word.YES: True}, '{"yes":true}')]
-)
+    ("value", "text"),
+    [
+        ((1, 2), "[1,2]"), (np.int64(7), "7"), (Word.YES, '"yes"'), ({Word.YES: True}, '{"yes":true}'),
+        (Posing(2.5), "2.5"), ({Apart("a"): 1}, '{"a":1}'),
+    ],
+)  # fmt: skip
 def test_what_stands_for_a_json_value_is_spelled_as_that(value: object, text: str) -> None:
-    assert spell(value) == text
+    assert spell(value) == spell(value, numeric=True) == text
 
 
 def nested(levels: int) -> Any:
@@ -71,6 +96,7 @@ def nested(levels: int) -> Any:
     [
         (float("nan"), "no NaN"), (float("-inf"), "no infinity"), (Decimal(1), "no Decimal"), (b"x", "no bytes"),
         ({1: 2}, "names of a JSON object"), ({None: 2}, "names of a JSON object"), ({1, 2}, "no set"),
+        ({Apart("a"): 1, Apart("a"): 2}, "two names"),
         pytest.param(10**MOST_DIGITS, "digits", id="too long"), (nested(DEEPEST + 1), "levels"),
     ],
 )  # fmt: skip

@@ -69,6 +69,17 @@ class Unplaced(datetime):
         return float("nan")
 
 
+class BeyondADay(datetime):
+    @property
+    def hour(self) -> int:
+        return 99
+
+
+class FarAway(datetime):
+    def utcoffset(self) -> timedelta:
+        return timedelta(days=1)
+
+
 class Nanoseconds(datetime):
     nanosecond = 1
 
@@ -80,7 +91,9 @@ class Nanoseconds(datetime):
         ("2031-01-01T00:00:00", "not str"),
         (datetime(2031, 1, 1, tzinfo=Silent()), "gives no offset"),
         (datetime(2031, 1, 1, tzinfo=Failing()), "gives no offset"),
-        (Unplaced(2031, 1, 1), "no place on the calendar"),
+        (Unplaced(2031, 1, 1), "no time of a day"),
+        (BeyondADay(2031, 1, 1), "no time of a day"),
+        (FarAway(2031, 1, 1), "gives no offset"),
         (Nanoseconds(2031, 1, 1, tzinfo=UTC), "finer"),
     ],
 )

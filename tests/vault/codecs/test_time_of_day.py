@@ -26,14 +26,30 @@ def test_the_same_time_elsewhere_is_equal() -> None:
     assert TIME.equality(there) == TIME.equality(time(9, 0, tzinfo=timezone(timedelta(0))))
 
 
+class Telling(time):
+    @property
+    def hour(self) -> int:
+        raise ValueError("02:30")
+
+
+class BeyondADay(time):
+    @property
+    def hour(self) -> int:
+        return 24
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
+        (Telling(2, 30), "no time of a day"),
+        (BeyondADay(2, 30), "no time of a day"),
         (time(2, 30, tzinfo=ZoneInfo("Europe/Prague")), "gives no offset"),
         (datetime(2031, 1, 1), "not datetime"),  # noqa: DTZ001
         ("02:30", "not str"),
     ],
 )
 def test_what_would_lose_a_part_is_refused(value: object, said: str) -> None:
-    with pytest.raises(InvalidValueError, match=said):
+    with pytest.raises(InvalidValueError, match=said) as raised:
         TIME.encode(value)
+    assert raised.value.__context__ is None
+    assert "02" not in str(raised.value)
