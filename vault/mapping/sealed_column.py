@@ -44,6 +44,10 @@ class SealedColumn:
         self.asked_types: dict[bool, TypeEngine[Any]] = {}
         """Kept here for asked_type() of term_type.py."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What follows from the column is found anew, and functions are not pickled."""
+        return {"column": self.column, "asked_types": {}}
+
     def __repr__(self) -> str:
         return f"<sealed column {self.column.table.name}.{self.column.name}>"
 
