@@ -257,6 +257,9 @@ def _smuggle(element: Smuggle, compiler: Any, **kw: Any) -> str:
 
 REFUSED: dict[str, Callable[[Session], Any]] = {
     "`insert().from_select()`": _orm(insert(Person).from_select(["id", "ssn"], select(Employee.id, Employee.ssn))),
+    "`insert().from_select()` of a sealed column into a plain one": _orm(
+        insert(Person).from_select(["id", "name"], select(Employee.id, Employee.ssn))
+    ),
     "an SQL function as the value": _orm(insert(Person).values(id=7, ssn=func.lower(NEW))),
     "an SQL expression as an attribute": lambda s: _added(s, Person(id=7, ssn=func.lower(NEW))),
     "another column as the value": _orm(update(Person).values(note=Person.ssn)),

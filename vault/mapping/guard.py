@@ -75,12 +75,20 @@ def touches_sealed(statement: Any, options: Iterable[Any] = ()) -> bool:
         if isinstance(node, ColumnElement):
             if isinstance(node.type, Declaration):
                 touched = True
-                if not may_stand and not isinstance(node, BindParameter):
+                if isinstance(node, BindParameter):
+                    if not _is_written(parent):
+                        refuse(node, "a parameter of its type")
+                elif not may_stand:
                     refuse(node, parent)
             elif isinstance(node.type, Term | AskedTerm):
                 touched = True
         stack.extend(_children(node, parent is None, may_stand))
     return touched
+
+
+def _is_written(parent: Any) -> bool:
+    """Whether a parameter is what VALUES or SET is given, which was sealed; elsewhere it only looks sealed."""
+    return isinstance(parent, Insert | Update) or getattr(parent, "__visit_name__", "") in _ON_CONFLICT
 
 
 def _children(node: Any, outermost: bool, may_stand: bool) -> Iterable[Visit]:
@@ -162,6 +170,9 @@ def _of_dml(node: Any, outermost: bool) -> Iterator[Visit]:
         raise SealedColumnError(
             f"{plan.table.name} has sealed columns: an INSERT or UPDATE inside a statement cannot seal, run it alone"
         )
+    for copied in getattr(getattr(node, "select", None), "_all_selected_columns", ()):
+        if isinstance(getattr(copied, "type", None), Declaration):
+            refuse(copied, "INSERT FROM SELECT")
     for returned in (*node._returning, *(node._supplemental_returning or ()), *(node._return_defaults_columns or ())):
         yield returned, node, True
     for written in _written(node):

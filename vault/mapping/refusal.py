@@ -49,6 +49,10 @@ def _named(place: str) -> tuple[str, str]:
     match place:
         case "UNION ALL with another column":
             return place, "select each field in a column of its own"
+        case "a parameter of its type":
+            return place, "write by insert() or update() of its table alone, ask by == or in_() on the column itself"
+        case "INSERT FROM SELECT":
+            return place, "read the rows, then insert them"
         case "text().columns()":
             return place, "use select() with the mapped column"
         case "ORDER BY or GROUP BY":

@@ -44,6 +44,7 @@ from vault.mapping.guard import touches_sealed
 
 P = Person.__table__
 IN_PYTHON = "Python after reading"
+LOOKS_SEALED = b"\x01\0key!" + 28 * b"." + "plain§".encode()
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "order by": (lambda: select(Person.id).order_by(Person.ssn), IN_PYTHON),
@@ -119,6 +120,25 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "typed parameter": (
         lambda: select(P.c.id).where(P.c.name == bindparam("x", "plain§", type_=P.c.ssn.type)),
         "on the column itself",
+    ),
+    "typed literal that looks sealed": (lambda: select(literal(LOOKS_SEALED, P.c.scan.type)), "of its table alone"),
+    "typed text parameter that looks sealed": (
+        lambda: text("SELECT :x").bindparams(bindparam("x", LOOKS_SEALED, type_=P.c.scan.type)),
+        "of its table alone",
+    ),
+    "typed parameter that looks sealed": (
+        lambda: update(P).where(literal(LOOKS_SEALED, P.c.scan.type).is_not(None)).values(scan=b"plain\xc2\xa7"),
+        "of its table alone",
+    ),
+    "copied into a plain column": (
+        lambda: insert(P).from_select(["id", "name"], select(P.c.id + 1, P.c.ssn)),
+        "then insert them",
+    ),
+    "copied into a plain column by a union": (
+        lambda: insert(P).from_select(
+            ["id", "name"], union_all(select(P.c.id + 1, P.c.ssn), select(P.c.id + 2, P.c.ssn))
+        ),
+        "then insert them",
     ),
     "any_": (lambda: select(P.c.id).where(P.c.ssn == any_(["plain§"])), "left of =="),
     "rows of values": (
