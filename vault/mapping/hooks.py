@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Column, Connection, Engine, Table, event
+from sqlalchemy import Column, Connection, Engine, Index, Table, UniqueConstraint, event
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.orm import Mapper
 from sqlalchemy.sql.dml import Insert, Update, ValuesBase
@@ -25,7 +25,7 @@ from vault.mapping.guard import touches_sealed
 from vault.mapping.hide_parameters import hide_parameters
 from vault.mapping.seal_statement import seal_statement
 from vault.mapping.sealed_column import Declaration
-from vault.mapping.siblings import begin_table, complete_table, own_column
+from vault.mapping.siblings import begin_table, complete_table, own_column, refuse_own_index
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import Term
 
@@ -50,6 +50,8 @@ def install_hooks() -> None:
         event.listen(Table, "before_parent_attach", begin_table)
         event.listen(Table, "after_parent_attach", complete_table)
         event.listen(Column, "after_parent_attach", own_column)
+        event.listen(UniqueConstraint, "after_parent_attach", refuse_own_index)
+        event.listen(Index, "after_parent_attach", refuse_own_index)
         event.listen(Mapper, "after_mapper_constructed", watch_mapper)
         event.listen(Mapper, "mapper_configured", snapshot_attributes)
         event.listen(Engine, "before_cursor_execute", _look)

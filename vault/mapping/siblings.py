@@ -6,7 +6,7 @@ SQLAlchemy leaves them out of SELECTs and mappers unless they are named.
 from typing import Any
 from weakref import WeakSet
 
-from sqlalchemy import Column, MetaData, Table
+from sqlalchemy import Column, Index, MetaData, Table, UniqueConstraint
 
 from vault.errors import DefinitionError
 from vault.index_slot import SLOTS, term_column
@@ -14,7 +14,7 @@ from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.table_plan import forget_plan
 from vault.mapping.term_type import Term
 
-__all__ = ["begin_table", "complete_table", "own_column"]
+__all__ = ["begin_table", "complete_table", "own_column", "refuse_own_index"]
 
 _incomplete: "WeakSet[Table]" = WeakSet()
 
@@ -42,6 +42,16 @@ def own_column(column: "Column[Any]", table: Table) -> None:
     column.type.owner = SealedColumn(column)
     if table not in _incomplete:
         _complete_column(column)
+
+
+def refuse_own_index(index: "Index | UniqueConstraint", table: Table) -> None:
+    """No two sealed values are alike, so what holds them unique holds nothing. Raises: DefinitionError."""
+    for column in index.columns:
+        if isinstance(column.type, Declaration):
+            raise DefinitionError(
+                f"{table.name}.{column.name}: sealed bytes never repeat; declare Sealed(..., index=BlindIndex(),"
+                " unique=True) instead, or after the table an Index of term_columns(column)[0]"
+            )
 
 
 def _complete_column(column: "Column[Any]") -> None:

@@ -2,9 +2,11 @@
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
-from sqlalchemy import Column, Engine, Integer, MetaData, Table, Text, inspect, select
+from sqlalchemy import Column, Engine, Index, Integer, MetaData, Table, Text, UniqueConstraint, inspect, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from tests.vault.mapping.clinic import Base, Person
@@ -89,7 +91,9 @@ def test_k06_04_copies_of_the_metadata_keep_their_options(quick: Engine) -> None
         assert term_columns(table.c.ssn)[0] is table.c.ssn_bidx_a
         with Session(quick) as session:
             session.execute(table.insert(), {"id": 1, "ssn": "plain§a"})
+            session.execute(table.insert(), {"id": 2, "email": "plain§a"})
             assert session.scalars(select(table.c.ssn).where(table.c.ssn == "plain§a")).all() == ["plain§a"]
+    assert "person" in pickle.loads(pickle.dumps(moved)).tables, "also after it was used"
 
 
 def test_a_table_in_another_schema_is_another_field() -> None:
@@ -99,6 +103,28 @@ def test_a_table_in_another_schema_is_another_field() -> None:
 def test_a_name_that_is_taken_is_named() -> None:
     with pytest.raises(DefinitionError, match="x_bidx_b"):
         Table("t", MetaData(), Column("x", Sealed(Text, index=BlindIndex())), Column("x_bidx_b", Text))
+
+
+@pytest.mark.parametrize("of", [("x",), ("tenant", "x")])
+@pytest.mark.parametrize(
+    "own", [UniqueConstraint, lambda *names: Index("one", *names, unique=True), lambda *names: Index("one", *names)]
+)
+def test_what_would_hold_sealed_bytes_unique_is_refused_since_they_never_repeat(own: Any, of: tuple[str, ...]) -> None:
+    columns = Column("tenant", Integer), Column("x", Sealed(Text, index=BlindIndex()))
+    with pytest.raises(DefinitionError, match=r"t\.x: sealed bytes never repeat.*term_columns"):
+        Table("t", MetaData(), *columns, own(*of))
+
+
+def test_several_columns_are_unique_through_the_term(quick: Engine) -> None:
+    table = Table("t", MetaData(), Column("tenant", Integer), Column("x", Sealed(Text, index=BlindIndex())))
+    with pytest.raises(DefinitionError, match="never repeat"):
+        Index("late", table.c.x, unique=True)
+    Index("one", table.c.tenant, term_columns(table.c.x)[0], unique=True)
+    table.create(quick)
+    with quick.begin() as connection:
+        connection.execute(table.insert(), [{"tenant": n, "x": "plain§"} for n in (1, 2)])
+        with pytest.raises(IntegrityError):
+            connection.execute(table.insert(), {"tenant": 1, "x": "plain§"})
 
 
 def test_a_table_declared_again_keeps_its_columns() -> None:
