@@ -1,7 +1,7 @@
 """Sealed: the column type of a sealed field. The database holds only ciphertext; the attribute is the plain value."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from sqlalchemy import LargeBinary
 from sqlalchemy.dialects.mysql import LONGBLOB, VARBINARY
@@ -11,11 +11,11 @@ from sqlalchemy.types import TypeEngine, to_instance
 from vault.codecs import codec_named
 from vault.codecs.padding import padded_length, padding_suffix
 from vault.envelope import OVERHEAD_BYTES, looks_sealed
-from vault.errors import SealedColumnError
+from vault.errors import DefinitionError, InvalidValueError, SealedColumnError
 from vault.mapping.attached import attached_to, field_for
 from vault.mapping.beside import beside
 from vault.mapping.comparator import SealedComparator
-from vault.mapping.declared_type import codec_id_of, most_bytes
+from vault.mapping.declared_type import codec_id_of, given, most_bytes
 from vault.mapping.hooks import install_hooks
 from vault.mapping.packed_row import PackedRow, unpacker
 from vault.mapping.sealed_column import Declaration, SealedColumn
@@ -152,6 +152,25 @@ class Sealed(Declaration[T]):
 
     def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
         return lambda _value: NOT_WRITTEN
+
+    def compare_values(self, x: Any, y: Any) -> bool:
+        """Whether a flush need not write: equal values can be stored otherwise, as 1.0 and 1.00, or 1 and true."""
+        if x is y:
+            return True
+        if x is None or y is None or x != y:
+            return False
+        try:
+            return self._encoded(x) == self._encoded(y)
+        except InvalidValueError:  # whichever it is, the write says so
+            return False
+
+    def _encoded(self, value: Any) -> bytes:
+        convert = given(self.stored)
+        return codec_named(self.codec_id).encode(value if convert is None else convert(value))
+
+    def with_variant(self, type_: Any, *dialect_names: str) -> NoReturn:  # noqa: ARG002
+        """Raises: DefinitionError: a database with another type would be sent, and give, what is not sealed."""
+        raise DefinitionError("a sealed column has no variants: it is sealed on every database")
 
 
 def _refuse_reading(_value: Any) -> Any:

@@ -2,18 +2,24 @@
 
 import copy
 import uuid
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import (
+    JSON,
     BigInteger,
     Column,
+    DateTime,
     Engine,
+    Enum,
     Float,
     Integer,
     LargeBinary,
     MetaData,
+    Numeric,
     String,
     Table,
     Text,
@@ -24,13 +30,20 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects import mysql, postgresql, sqlite
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from kms import Purpose
 from tests.vault.mapping.clinic import Employee, Person
 from tests.vault.mapping.conftest import new_vault
 from vault import attach
-from vault.errors import CannotOpenError, FieldError, NotSealedError, SealedColumnError, UnknownKeyError
+from vault.errors import (
+    CannotOpenError,
+    DefinitionError,
+    FieldError,
+    NotSealedError,
+    SealedColumnError,
+    UnknownKeyError,
+)
 from vault.mapping import Sealed, definition_of
 from vault.opened import OpenedVault
 from vault.term import BlindIndex
@@ -186,3 +199,60 @@ def test_a_second_engine_of_another_vault_cannot_read(tmp_path: Path, opened: Op
             connection.scalars(select(P.c.ssn)).all()
     for engine in (mine, theirs, other.key_store.engine):
         engine.dispose()
+
+
+class Local(DeclarativeBase):
+    pass
+
+
+class Spelled(Local):
+    """Values that are equal to Python and stored otherwise."""
+
+    __tablename__ = "spelled"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    amount: Mapped[Decimal | None] = mapped_column(Sealed(Numeric, index=BlindIndex()))
+    weight: Mapped[float | None] = mapped_column(Sealed(Float))
+    seen: Mapped[datetime | None] = mapped_column(Sealed(DateTime(timezone=True)))
+    chart: Mapped[Any | None] = mapped_column(Sealed(JSON))
+    ink: Mapped[str | None] = mapped_column(Sealed(Enum("red", "blue")))
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("amount", Decimal("1.0"), Decimal("1.00")),
+        ("amount", Decimal(0), Decimal("-0")),
+        ("weight", -0.0, 0.0),
+        ("seen", datetime.fromisoformat("2031-01-01T12:00+00:00"), datetime.fromisoformat("2031-01-01T13:00+01:00")),
+        ("chart", {"a": [1]}, {"a": [True]}),
+        ("chart", {"a": 1}, {"a": 1.0}),
+    ],
+)
+def test_a_change_to_an_equal_value_that_is_spelled_otherwise_is_written(
+    quick: Engine, name: str, before: object, after: object
+) -> None:
+    assert before == after
+    Local.metadata.create_all(quick)
+    with Session(quick) as session:
+        session.add(Spelled(id=1, **{name: before}))
+        session.commit()
+        setattr(session.get_one(Spelled, 1, populate_existing=True), name, after)
+        session.commit()
+        session.expunge_all()
+        assert repr(getattr(session.get_one(Spelled, 1), name)) == repr(after)
+
+
+def test_a_change_to_the_same_value_is_not_written() -> None:
+    columns = Spelled.__table__.c
+    assert columns.chart.type.compare_values({"b": 1, "a": (1,)}, {"a": (1,), "b": 1})
+    assert columns.amount.type.compare_values(Decimal("1.0"), Decimal("1.0"))
+    assert columns.ink.type.compare_values("red", "red")
+    assert columns.amount.type.compare_values(None, None)
+    assert not columns.amount.type.compare_values(None, Decimal(0))
+    assert not columns.chart.type.compare_values({"a": {1}}, {"a": {1}})
+    assert not columns.ink.type.compare_values("green", "gr" + "een"[:3])
+
+
+def test_a_sealed_type_has_no_variant_that_a_database_would_be_sent_in_plain() -> None:
+    with pytest.raises(DefinitionError, match="sealed on every database"):
+        Sealed(Text).with_variant(Text(), "sqlite")
