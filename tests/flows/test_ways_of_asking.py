@@ -25,6 +25,7 @@ from sqlalchemy import (
     lambda_stmt,
     literal,
     null,
+    or_,
     select,
     tuple_,
     type_coerce,
@@ -252,6 +253,9 @@ REFUSED: dict[str, Refusal] = {
         lambda: (lambda q: select(q.c.id).where(q.c.ssn == A))(select(P.c.id, P.c.ssn).subquery()), "ssn_bidx_a too"
     ),
     "a parameter that is NULL": Refusal(lambda: select(P.c.id).where(P.c.ssn == bindparam("x", None)), r"is_\(None\)"),
+    "one `bindparam()` for two columns": Refusal(
+        lambda: _id(or_(Person.ssn == bindparam("q", A), Person.email == bindparam("q", A))), "of its own name"
+    ),
     "a term column with a plain value": Refusal(
         lambda: select(P.c.id).where(P.c.ssn_bidx_a == A), "compare the sealed column instead"
     ),

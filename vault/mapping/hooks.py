@@ -25,6 +25,7 @@ from vault.mapping.guard import touches_sealed
 from vault.mapping.hide_parameters import hide_parameters
 from vault.mapping.seal_statement import seal_statement
 from vault.mapping.sealed_column import Declaration
+from vault.mapping.shared_parameters import refuse_shared_parameters
 from vault.mapping.siblings import begin_table, complete_table, own_column, refuse_own_index
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import Term
@@ -91,6 +92,7 @@ def _look(
         touched = touches_sealed(
             compiled.statement if state is None else state.statement, getattr(compiled.statement, "_with_options", ())
         )
+        refuse_shared_parameters(compiled.bind_names)
         _looked_at[compiled] = touched
     if touched and attached_to(connection.dialect) is None:
         raise SealedColumnError(NO_VAULT)
