@@ -195,6 +195,11 @@ class SealedColumn:
             raise DefinitionError(f"{self.label} is bound to {name}, which the server assigns: bind another column")
         if column.onupdate is not None:
             raise DefinitionError(f"{self.label} is bound to {name}, which changes (onupdate=): bind another column")
+        if any(_changes(key.onupdate) or _changes(key.ondelete, "SET") for key in column.foreign_keys):
+            raise DefinitionError(
+                f"{self.label} is bound to {name}, which its foreign key changes in the server (ON UPDATE CASCADE or"
+                " SET, ON DELETE SET): leave that out, or bind another column"
+            )
         self._check_default(column, "its value must be known before the INSERT: use a Python default")
         return column
 
@@ -202,3 +207,8 @@ class SealedColumn:
         default = column.default
         if default is not None and not (default.is_scalar or default.is_callable):
             raise DefinitionError(f"{self.label}: the default of {column.name} is made by the server; {remedy}")
+
+
+def _changes(action: str | None, *words: str) -> bool:
+    """Whether what a foreign key does on an UPDATE or DELETE is to write its column."""
+    return action is not None and action.upper().startswith(words or ("CASCADE", "SET"))

@@ -40,6 +40,10 @@ class Custom(TypeDecorator[str]):
     cache_ok = True
 
 
+def _bound_by_key(**actions: str) -> Table:
+    return _table(Column("k", Integer, ForeignKey("o.x", **actions)), Column("x", Sealed(Text, bind="k")))
+
+
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "primary key": (lambda: _table(Column("x", Sealed(Text), primary_key=True)), "primary or foreign key"),
     "foreign key": (lambda: _table(Column("x", Sealed(Text), ForeignKey("o.x"))), "primary or foreign key"),
@@ -87,6 +91,8 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _table(Column("k", Integer, onupdate=1), Column("x", Sealed(Text, bind="k"))),
         "onupdate=",
     ),
+    "bound to a key that follows": (lambda: _bound_by_key(onupdate="cascade"), "foreign key changes"),
+    "bound to a key that is set to null": (lambda: _bound_by_key(ondelete="SET NULL"), "foreign key changes"),
     "bound to a date": (
         lambda: _table(Column("k", DateTime), Column("x", Sealed(Text, bind="k"))),
         "int, UUID, bytes or string",
@@ -140,3 +146,8 @@ def test_a_key_that_python_makes_can_bind() -> None:
         Column("k", String(9)),
     ):
         assert _table(key, Column("x", Sealed(Text, bind="k"))).c.x.type.owner.bound == (key,)
+
+
+def test_a_field_is_bound_to_a_foreign_key_that_stays_as_it_is() -> None:
+    table = _bound_by_key(onupdate="RESTRICT", ondelete="CASCADE")
+    assert [column.name for column in table.c.x.type.owner.bound] == ["k"]
