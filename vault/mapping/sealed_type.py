@@ -10,7 +10,7 @@ from sqlalchemy.types import TypeEngine, to_instance
 
 from vault.codecs import codec_named
 from vault.codecs.padding import padded_length, padding_suffix
-from vault.envelope import OVERHEAD_BYTES, looks_sealed
+from vault.envelope import FORMAT, OVERHEAD_BYTES, looks_sealed
 from vault.errors import DefinitionError, InvalidValueError, SealedColumnError
 from vault.mapping.attached import attached_to, field_for
 from vault.mapping.beside import beside
@@ -25,6 +25,7 @@ from vault.term import BlindIndex
 __all__ = ["Sealed"]
 
 T = TypeVar("T")
+SEALED_FORMAT = bytes((FORMAT,))
 MYSQL_LONGEST_VARBINARY = 16_000
 
 
@@ -145,6 +146,10 @@ class Sealed(Declaration[T]):
         opens = field_for(dialect, owner).open if attached_to(dialect) is not None else None
 
         def open_packed(value: Any) -> Any:
+            if value is not None and value[:1] == SEALED_FORMAT:  # no packed row begins so
+                raise SealedColumnError(
+                    f"{owner.label} is bound to its row and was read alone by textual SQL: use select() of the column"
+                )
             sealed, row = unpack(value)
             return None if sealed is None else (opens or field_for(dialect, owner).open)(sealed, row)
 

@@ -165,6 +165,11 @@ def test_bytes_that_bind_are_bytes_in_every_driver(session: Session) -> None:
     assert session.scalars(select(Account.pin)).all() == ["plain§"]
 
 
+def test_textual_sql_that_reads_a_row_bound_value_alone_is_told_what_to_write(incomes: Session) -> None:
+    with pytest.raises(SealedColumnError, match=r"income\.amount is bound to its row.*use select\(\)"):
+        incomes.scalars(select(Income).from_statement(text("SELECT * FROM income"))).all()
+
+
 def test_another_database_is_refused_in_words() -> None:
     with pytest.raises(SealedColumnError, match="PostgreSQL, MariaDB and SQLite"):
         select(T.c.amount).compile(dialect=oracle.dialect())
