@@ -116,7 +116,7 @@ def test_what_would_hold_sealed_bytes_unique_is_refused_since_they_never_repeat(
 
 
 def test_several_columns_are_unique_through_the_term(quick: Engine) -> None:
-    table = Table("t", MetaData(), Column("tenant", Integer), Column("x", Sealed(Text, index=BlindIndex())))
+    table = Table("several", MetaData(), Column("tenant", Integer), Column("x", Sealed(Text, index=BlindIndex())))
     with pytest.raises(DefinitionError, match="never repeat"):
         Index("late", table.c.x, unique=True)
     Index("one", table.c.tenant, term_columns(table.c.x)[0], unique=True)
