@@ -8,13 +8,14 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, ProgrammingError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool
 
 from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
 from kms.fork import forget_in_child, let_go_before_fork
 from kms.fork_gate import ForkGate
+from kms.missing_table import misses_table
 
 __all__ = ["close_before_fork", "erase_old_pages", "open_key_database", "prepare", "reading", "writing"]
 
@@ -161,12 +162,13 @@ def _beside_no_fork(engine: Engine) -> AbstractContextManager[None]:
 def _translated() -> Iterator[None]:
     try:
         yield
-    except (OperationalError, InterfaceError, ProgrammingError, PoolTimeoutError) as error:
-        # Tables that a restore has dropped for a while are such an error on SQLite, and a ProgrammingError on servers.
+    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
         raise UnavailableError(f"the key store does not answer ({_cause(error)}): look at its database") from None
     except DBAPIError as error:
         if error.connection_invalidated:
             raise UnavailableError(f"the key store hung up ({_cause(error)}): look at its database") from None
+        if misses_table(error):  # as while a restore has dropped it
+            raise UnavailableError(f"the key store is not whole ({_cause(error)}): look at its database") from None
         raise
 
 

@@ -7,6 +7,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from sqlalchemy.schema import CreateTable
 
 from kms.errors import SchemaVersionError
+from kms.missing_table import misses_table
 
 __all__ = ["check_schema_version", "record_schema_version"]
 
@@ -37,7 +38,7 @@ def check_schema_version(connection: Connection, component: str, version: int) -
     try:
         found = _version(connection, component)
     except (OperationalError, ProgrammingError) as error:
-        if error.connection_invalidated or not _is_missing_table(error):
+        if error.connection_invalidated or not misses_table(error):
             raise
         found = None
     if found is None:
@@ -54,13 +55,6 @@ def _version(connection: Connection, component: str) -> int | None:
     if found is not None and not isinstance(found, int):  # SQLite keeps a value of any type in any column
         raise SchemaVersionError(f"the version of the {component} tables is no number: they were changed by hand")
     return found
-
-
-def _is_missing_table(error: OperationalError | ProgrammingError) -> bool:
-    """SQLite has a text only; PostgreSQL SQLSTATE 42P01 undefined_table; MariaDB error 1146."""
-    orig = error.orig
-    text = str(orig)
-    return "no such table" in text or getattr(orig, "sqlstate", None) == "42P01" or "1146" in text
 
 
 def _mismatch(component: str, found: int, expected: int) -> str:
