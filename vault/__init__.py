@@ -14,10 +14,12 @@ from vault.errors import (
     InvalidValueError,
     JobIncompleteError,
     NotSealedError,
+    OtherTenantError,
     PolicyError,
     RetiredKeyError,
     RowBindingError,
     SealedColumnError,
+    TenantError,
     UnknownGenerationError,
     UnknownKeyError,
     VaultError,
@@ -27,6 +29,7 @@ from vault.mapping import AnyInteger, Coded, Sealed, definition_of, sealed_colum
 from vault.normalise import casefold, digits, exact, trimmed
 from vault.opened import OpenedVault, open_vault
 from vault.row_context import BoundColumn
+from vault.tenants import TenantVaults, open_tenants
 from vault.term import BlindIndex
 
 __all__ = [
@@ -47,11 +50,14 @@ __all__ = [
     "JobIncompleteError",
     "NotSealedError",
     "OpenedVault",
+    "OtherTenantError",
     "PolicyError",
     "RetiredKeyError",
     "RowBindingError",
     "Sealed",
     "SealedColumnError",
+    "TenantError",
+    "TenantVaults",
     "UnknownGenerationError",
     "UnknownKeyError",
     "VaultError",
@@ -60,6 +66,7 @@ __all__ = [
     "definition_of",
     "digits",
     "exact",
+    "open_tenants",
     "open_vault",
     "register_codec",
     "sealed_columns",

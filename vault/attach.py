@@ -6,34 +6,43 @@ from typing import Any
 from sqlalchemy import Engine, MetaData
 
 from kms.errors import MisconfiguredError
-from vault.mapping.attached import OpensFields, bind_vault
+from vault.mapping.attached import AttachedVault, OpensFields, bind_vault
+from vault.mapping.attached_tenants import AttachedTenants
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.mapping.hooks import install_hooks
+from vault.mapping.session_tenant import install_session_hooks
 from vault.opened import OpenedVault
+from vault.tenants import TenantVaults
 
 __all__ = ["attach"]
 
 
-def attach(engine: Any, opened: OpensFields, metadata: MetaData | None = None) -> None:
+def attach(engine: Any, opened: OpensFields | TenantVaults, metadata: MetaData | None = None) -> None:
     """Let opened seal and open for engine (an Engine or AsyncEngine), for as long as the engine lives.
 
     metadata: when given, all its sealed columns are registered now, so that a start-up stops at a field that is
-    not defined as its data was written.
+    not defined as its data was written. With vaults of tenants they are registered when a tenant's keyring is opened.
     Raises: SealedColumnError for an engine that another vault serves; DefinitionChangedError; KmsError, also where the
     engine's SQLite file is the key store's.
     """
     sync_engine: Engine = getattr(engine, "sync_engine", engine)
     _require_a_file_of_its_own(sync_engine, opened)
     install_hooks()
-    for table in () if metadata is None else metadata.tables.values():
-        for column in sealed_columns(table):
-            opened.field(definition_of(column))
-    bind_vault(sync_engine.dialect, opened)
+    tables = () if metadata is None else metadata.tables.values()
+    definitions = [definition_of(column) for table in tables for column in sealed_columns(table)]
+    if isinstance(opened, TenantVaults):
+        install_session_hooks()
+        opened.declare(definitions)
+        bind_vault(sync_engine.dialect, AttachedTenants(opened))
+        return
+    for definition in definitions:
+        opened.field(definition)
+    bind_vault(sync_engine.dialect, AttachedVault(opened))
 
 
-def _require_a_file_of_its_own(engine: Engine, opened: OpensFields) -> None:
+def _require_a_file_of_its_own(engine: Engine, opened: OpensFields | TenantVaults) -> None:
     """Seals are counted while the application writes, and SQLite has one writer a file: they would wait for ever."""
-    if not isinstance(opened, OpenedVault):
+    if not isinstance(opened, OpenedVault | TenantVaults):
         return
     urls = (engine.url, opened.key_store.engine.url)
     files = [url.database for url in urls if url.get_backend_name() == "sqlite" and url.database]

@@ -19,10 +19,12 @@ __all__ = [
     "JobIncompleteError",
     "KeyInUseError",
     "NotSealedError",
+    "OtherTenantError",
     "PolicyError",
     "RetiredKeyError",
     "RowBindingError",
     "SealedColumnError",
+    "TenantError",
     "UnknownGenerationError",
     "UnknownKeyError",
     "VaultError",
@@ -39,6 +41,10 @@ class DefinitionError(VaultError):
 
 class SealedColumnError(VaultError):
     """A statement uses a sealed column where only a plain one can stand; the message names the remedy."""
+
+
+class TenantError(VaultError):
+    """No tenant is in force where one is needed, or a session is used under another than its own."""
 
 
 class PolicyError(VaultError):
@@ -122,6 +128,10 @@ class RowBindingError(FieldError):
 
 class NotSealedError(FieldError):
     """The bytes are not a sealed value: their format byte, length or type is another's."""
+
+
+class OtherTenantError(FieldError):
+    """The value, or its row, is another tenant's than the one that is asked for."""
 
 
 class CannotOpenError(FieldError):

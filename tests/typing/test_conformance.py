@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from kms.refresher import Bell, RefreshBell
     from kms.routed_provider import RoutedProvider
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
-    from vault.mapping.attached import OpensFields
+    from vault.mapping.attached import Attached, AttachedVault, OpensFields
+    from vault.mapping.attached_tenants import AttachedTenants, OpensTenants
     from vault.opened import OpenedVault
+    from vault.tenants import TenantVaults
 
     def key_providers(local: LocalProvider) -> KeyProvider:
         return local
@@ -77,6 +79,12 @@ if TYPE_CHECKING:
 
     def vaults(opened: OpenedVault) -> OpensFields:
         return opened
+
+    def tenants(opened: TenantVaults) -> OpensTenants:
+        return opened
+
+    def attachments(attached: AttachedVault | AttachedTenants) -> Attached:
+        return attached
 
 
 class Base(DeclarativeBase):

@@ -5,8 +5,8 @@ hook is handed. So neither types nor statements hold a key.
 """
 
 import threading
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 from sqlalchemy.engine import Dialect
@@ -14,10 +14,12 @@ from sqlalchemy.engine import Dialect
 from vault.errors import SealedColumnError
 
 if TYPE_CHECKING:
+    from sqlalchemy import Column
+
     from vault.definition import FieldDefinition
     from vault.field import Field
 
-__all__ = ["AttachedVault", "attached_to", "bind_vault", "field_for"]
+__all__ = ["AttachedVault", "attached_to", "bind_vault", "field_for", "opener_for"]
 
 
 class OpensFields(Protocol):
@@ -27,10 +29,28 @@ class OpensFields(Protocol):
 
 
 class Declared(Hashable, Protocol):
-    """A declared field: knows its definition."""
+    """A declared field: knows its definition, and which column of the row names a tenant."""
 
     @property
     def definition(self) -> "FieldDefinition": ...
+
+    @property
+    def tenant(self) -> "Column[Any] | None": ...
+
+
+class Attached(Protocol):
+    """One engine's vault, of one keyring or of tenants."""
+
+    @property
+    def opened(self) -> object: ...
+
+    def field(self, declared: Declared, tenant: str | None = None) -> "Field":
+        """By which a value is sealed or asked for; tenant: that of the row, where the field is so declared."""
+        ...
+
+    def opener(self, declared: Declared) -> Callable[..., Any]:
+        """A function from a sealed value, perhaps with its row, to the value. It may be kept for the engine's life."""
+        ...
 
 
 class AttachedVault:
@@ -40,37 +60,54 @@ class AttachedVault:
         self.opened = opened
         self._fields: WeakKeyDictionary[Declared, Field] = WeakKeyDictionary()
 
-    def field(self, declared: Declared) -> "Field":
+    def field(self, declared: Declared, tenant: str | None = None) -> "Field":  # noqa: ARG002
         found = self._fields.get(declared)
         if found is None:
+            if declared.tenant is not None:
+                raise SealedColumnError(
+                    f"{declared.definition.label} takes its tenant from {declared.tenant.name}, and this engine's vault"
+                    " has one keyring for all: attach what open_tenants() gives"
+                )
             found = self._fields[declared] = self.opened.field(declared.definition)
         return found
 
+    def opener(self, declared: Declared) -> Callable[..., Any]:
+        return self.field(declared).open
 
-_attached: "WeakKeyDictionary[Dialect, AttachedVault]" = WeakKeyDictionary()
+
+_attached: "WeakKeyDictionary[Dialect, Attached]" = WeakKeyDictionary()
 _attaching = threading.Lock()
 
 
-def bind_vault(dialect: Dialect, opened: OpensFields) -> None:
-    """Let opened serve the engine of dialect, for good. Raises: SealedColumnError where another one does."""
+def bind_vault(dialect: Dialect, attached: Attached) -> None:
+    """Let attached serve the engine of dialect, for good. Raises: SealedColumnError where another vault does."""
     with _attaching:
         known = _attached.get(dialect)
         if known is None:
-            _attached[dialect] = AttachedVault(opened)
-        elif known.opened is not opened:
+            _attached[dialect] = attached
+        elif known.opened is not attached.opened:
             raise SealedColumnError("this engine is attached to another vault: create an engine for each vault")
 
 
-def attached_to(dialect: Dialect) -> AttachedVault | None:
+def attached_to(dialect: Dialect) -> Attached | None:
     """The engine's vault, if it has one."""
     return _attached.get(dialect)
 
 
-def field_for(dialect: Dialect, declared: Declared) -> "Field":
-    """The field, with the keys of the engine's vault. Raises: SealedColumnError when nothing is attached."""
-    vault = _attached.get(dialect)
-    if vault is None:
+def field_for(dialect: Dialect, declared: Declared, tenant: str | None = None) -> "Field":
+    """The field, with the keys of the engine's vault. Raises: SealedColumnError when none is attached, TenantError."""
+    return _required(dialect, declared).field(declared, tenant)
+
+
+def opener_for(dialect: Dialect, declared: Declared) -> Callable[..., Any]:
+    """What opens the field's values, by the engine's vault. Raises: SealedColumnError when nothing is attached."""
+    return _required(dialect, declared).opener(declared)
+
+
+def _required(dialect: Dialect, declared: Declared) -> Attached:
+    attached = _attached.get(dialect)
+    if attached is None:
         raise SealedColumnError(
             f"{declared.definition.label} is sealed, this engine has no vault: call vault.attach(engine, opened) first"
         )
-    return vault.field(declared)
+    return attached

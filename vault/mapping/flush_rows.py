@@ -60,7 +60,7 @@ def _note_rows(mapper: Mapper[Any], connection: Connection, target: Any) -> None
         if plan is None or not plan.bound or session is None:
             continue
         bound = _mapped(mapper, plan.bound.values())
-        sealed = _mapped(mapper, [one.column for one in plan.sealed.values() if one.bound])
+        sealed = _mapped(mapper, [one.column for one in plan.sealed.values() if one.row_columns])
         if not any(_attribute(mapper, target, column).history.has_changes() for column in sealed):
             continue
         row = {column.name: _steady(mapper, target, column, plan) for column in bound}

@@ -8,7 +8,7 @@ SQLite:     hex(value).hex(bound)...   with an integer as its decimal digits
 
 # ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from struct import Struct
 from typing import Any
 from uuid import UUID
@@ -19,8 +19,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TypeEngine
 
-from vault.definition import FieldDefinition
 from vault.errors import SealedColumnError
+from vault.row_context import BoundColumn
 
 __all__ = ["PackedRow", "unpacker"]
 
@@ -87,19 +87,19 @@ def _inner(kw: dict[str, Any]) -> dict[str, Any]:
     return {**kw, "add_to_result_map": None, "within_columns_clause": False}
 
 
-def unpacker(definition: FieldDefinition, dialect: Dialect) -> Unpack:
-    """A function from the result column to the sealed value and the row that it is bound to."""
+def unpacker(label: str, bound: Sequence[BoundColumn], dialect: Dialect) -> Unpack:
+    """A function from the result column to the sealed value and the bound columns of its row."""
     match dialect.name:
         case "postgresql":
-            return _record_unpacker(_readers(definition, _READ_BINARY))
+            return _record_unpacker(_readers(bound, _READ_BINARY))
         case "mysql" | "mariadb":
-            return _lengths_unpacker(definition.label, _readers(definition, _READ_TEXT))
+            return _lengths_unpacker(label, _readers(bound, _READ_TEXT))
         case _:
-            return _hexadecimal_unpacker(_readers(definition, _READ_TEXT))
+            return _hexadecimal_unpacker(_readers(bound, _READ_TEXT))
 
 
-def _readers(definition: FieldDefinition, reading: Mapping[str, Read]) -> list[tuple[str, Read]]:
-    return [(bound.name, reading[bound.codec_id]) for bound in definition.bound]
+def _readers(bound: Sequence[BoundColumn], reading: Mapping[str, Read]) -> list[tuple[str, Read]]:
+    return [(column.name, reading[column.codec_id]) for column in bound]
 
 
 def _record_unpacker(readers: list[tuple[str, Read]]) -> Unpack:

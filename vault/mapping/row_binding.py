@@ -67,7 +67,7 @@ def _utf8_bytes(text: "ColumnElement[Any]") -> "ColumnElement[bytes]":
 
 def refuse_missing(sealed: SealedColumn, row: Mapping[str, Any], *, updating: bool) -> None:
     """Raises: SealedColumnError unless row has every bound column."""
-    missing = [column.name for column in sealed.bound if row.get(column.name) is None]
+    missing = [column.name for column in sealed.row_columns if row.get(column.name) is None]
     if not missing:
         return
     names = ", ".join(missing)

@@ -11,10 +11,10 @@ from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.util import immutabledict
 
 from vault.errors import SealedColumnError
-from vault.mapping.attached import field_for
 from vault.mapping.defaults import default_value
 from vault.mapping.flush_rows import known_row
 from vault.mapping.row_binding import exactly_pinned, pinned_row, pins_of, refuse_missing
+from vault.mapping.seal_values import sealed_values
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.statement_values import Absent, as_dicts, given_key, plain_value
 from vault.mapping.table_plan import TablePlan
@@ -111,7 +111,7 @@ class _Writing:
         in_statement: Row = {}
         for name in names:
             sealed = self.plan.sealed[name]
-            bound = self._bound_rows(sealed, pins, filled) if sealed.bound else None
+            bound = self._bound_rows(sealed, pins, filled) if sealed.row_columns else None
             if name not in self.values:
                 self._seal_parameters(sealed, filled, bound)
                 continue
@@ -129,7 +129,7 @@ class _Writing:
         if in_statement:
             self._set(in_statement)
         if pins:
-            pinned = {column for name in names for column in self.plan.sealed[name].bound}
+            pinned = {column for name in names for column in self.plan.sealed[name].row_columns}
             self.changed = exactly_pinned(self.changed, list(pinned), self.connection.dialect)
         return filled if rows or any(filled) else ()
 
@@ -146,8 +146,10 @@ class _Writing:
             sealed = self.plan.sealed[name]
             plain = [plain_value(row[name], {}, sealed.label) if name in row else Absent for row in keyed]
             bound = None
-            if sealed.bound:
-                bound = [{c.name: plain_value(row.get(c.key), {}, sealed.label) for c in sealed.bound} for row in keyed]
+            if sealed.row_columns:
+                bound = [
+                    {c.name: plain_value(row.get(c.key), {}, sealed.label) for c in sealed.row_columns} for row in keyed
+                ]
             for row, part in zip(keyed, self.sealed_parts(sealed, plain, bound), strict=True):
                 row.update(part)
         self.changed = self.changed._generate()
@@ -184,21 +186,12 @@ class _Writing:
         self, sealed: SealedColumn, values: list[Any], rows: list[Row] | None
     ) -> dict[str, list[bytes | None]]:
         """By column key the sealed bytes, and the terms, of all values in order."""
-        field = field_for(self.connection.dialect, sealed)
         values = sealed.to_write(values)
-        for name in [] if rows is None else [column.name for column in sealed.bound]:
+        for name in [] if rows is None else [column.name for column in sealed.row_columns]:
             for value, row in zip(values, rows or (), strict=True):
                 if row.get(name) is None and value is not None:
                     refuse_missing(sealed, row, updating=not self.inserting)
-        terms: Mapping[str, list[bytes | None]]
-        if len(values) == 1:
-            stored = [field.seal(values[0], None if rows is None else rows[0])]
-            terms = {column: [term] for column, term in field.terms(values[0]).items()}
-        else:
-            stored = field.seal_many(values, rows)
-            terms = field.terms_by_column(values)
-        keys = [column.key for column in sealed.term_columns]
-        columns = {sealed.column.key: stored, **dict(zip(keys, terms.values(), strict=True))}
+        columns = sealed_values(self.connection.dialect, sealed, values, rows)
         if self.inserting:
             for index in sealed.type.index:
                 unwritten = sealed.term_column(index, "b").key
@@ -209,7 +202,7 @@ class _Writing:
     def _bound_rows(self, sealed: SealedColumn, pins: Mapping[int, Any], rows: list[Row]) -> list[Row]:
         """Each row's values of the bound columns by name, perhaps among others."""
         if self.inserting and all(
-            column.key == column.name and column.key not in self.values for column in sealed.bound
+            column.key == column.name and column.key not in self.values for column in sealed.row_columns
         ):
             return rows
         return [self._row(sealed, pins, row) for row in rows]
@@ -220,10 +213,10 @@ class _Writing:
                 column.name: plain_value(self.values[column.key], row, sealed.label)
                 if column.key in self.values
                 else row.get(column.key)
-                for column in sealed.bound
+                for column in sealed.row_columns
             }
-        found = pinned_row(sealed.bound, pins, row)
-        if len(found) < len(sealed.bound):
+        found = pinned_row(sealed.row_columns, pins, row)
+        if len(found) < len(sealed.row_columns):
             primary = list(self.plan.table.primary_key)
             key = pinned_row(primary, pins, row)
             if len(key) == len(primary):

@@ -30,6 +30,7 @@ class Declaration(TypeDecorator[T]):
     index: tuple[BlindIndex, ...]
     unique: bool
     bind: tuple[str, ...]
+    tenant: str | None
     table: str | None
     column: str | None
     generation: int
@@ -89,6 +90,26 @@ class SealedColumn:
     def bound(self) -> "tuple[Column[Any], ...]":
         """The columns that the field's values are bound to. Raises: DefinitionError."""
         return tuple(self._bindable(name) for name in self.type.bind)
+
+    @cached_property
+    def tenant(self) -> "Column[Any] | None":
+        """The column that says whose keyring seals the row's value. Raises: DefinitionError."""
+        if self.type.tenant is None:
+            return None
+        column = self._bindable(self.type.tenant)
+        if isinstance(column.type, LargeBinary):
+            raise DefinitionError(f"{self.label}: a tenant is named by a string, int or UUID column, not by bytes")
+        return column
+
+    @cached_property
+    def row_columns(self) -> "tuple[Column[Any], ...]":
+        """All columns of the row that must be known to seal or open: the bound ones and the tenant's."""
+        return self.bound if self.tenant is None or self.tenant in set(self.bound) else (*self.bound, self.tenant)
+
+    @cached_property
+    def row_codecs(self) -> tuple[BoundColumn, ...]:
+        """The row columns by name, with how each is read."""
+        return tuple(BoundColumn(str(column.name), codec_id_of(column.type)) for column in self.row_columns)
 
     @cached_property
     def asked_index(self) -> BlindIndex | None:
@@ -168,7 +189,7 @@ class SealedColumn:
         if self.type.unique and self.asked_index is None:
             raise DefinitionError(f"{self.label}: unique=True needs an index that is not truncated")
         self._check_default(column, "give a Python value or function, or none")
-        _ = self.definition
+        _ = self.definition, self.row_columns
 
     def _bindable(self, name: str) -> "Column[Any]":
         column = self.table.c.get(name)

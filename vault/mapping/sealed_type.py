@@ -12,7 +12,7 @@ from vault.codecs import codec_named
 from vault.codecs.padding import padded_length, padding_suffix
 from vault.envelope import FORMAT, OVERHEAD_BYTES, looks_sealed
 from vault.errors import DefinitionError, InvalidValueError, SealedColumnError
-from vault.mapping.attached import attached_to, field_for
+from vault.mapping.attached import attached_to, opener_for
 from vault.mapping.beside import beside
 from vault.mapping.comparator import SealedComparator
 from vault.mapping.declared_type import codec_id_of, given, most_bytes
@@ -37,6 +37,8 @@ class Sealed(Declaration[T]):
     index: how the field is looked up, one or several; the first full-length one answers ==.
     unique: no two rows may have equal values, as that index tells.
     bind: columns of the row whose values the sealed value is bound to.
+    tenant: the column of the row that names the tenant whose keyring seals its value; without it, the tenant in
+    force does, where the engine has a vault of tenants.
     pad, width: hide how long values are, by padding them to multiples of so many bytes, or all to one length.
     table, column: context names, when they are not the SQL names. generation: of the definition, 0 to 255.
     Raises: DefinitionError, here or when the column joins its table.
@@ -53,6 +55,7 @@ class Sealed(Declaration[T]):
         index: BlindIndex | Sequence[BlindIndex] = (),
         unique: bool = False,
         bind: str | Sequence[str] = (),
+        tenant: str | None = None,
         pad: int | None = None,
         width: int | None = None,
         table: str | None = None,
@@ -69,6 +72,7 @@ class Sealed(Declaration[T]):
         self.index = (index,) if isinstance(index, BlindIndex) else tuple(index)
         self.unique = unique
         self.bind = (bind,) if isinstance(bind, str) else tuple(bind)
+        self.tenant = tenant
         self.table = table
         self.column = column
         self.generation = generation
@@ -79,7 +83,7 @@ class Sealed(Declaration[T]):
         parts = [repr(self.stored)]
         parts += [
             f"{name}={value!r}"
-            for name in ("index", "unique", "bind", "pad", "width", "table", "column", "generation")
+            for name in ("index", "unique", "bind", "tenant", "pad", "width", "table", "column", "generation")
             if (value := getattr(self, name))
         ]
         return f"Sealed({', '.join(parts)})"
@@ -105,9 +109,9 @@ class Sealed(Declaration[T]):
     def column_expression(self, column: "Any") -> "Any":
         """A row-bound value is read together with what it is bound to."""
         owner = self.owner
-        if owner is None or not self.bind:
+        if owner is None or not owner.row_columns:
             return column
-        bound = [(key, beside(column, key)) for key in owner.bound]
+        bound = [(key, beside(column, key)) for key in owner.row_columns]
         missing = [key.name for key, found in bound if found is None]
         if missing:
             raise SealedColumnError(f"{owner.label} is bound to its row: select {', '.join(missing)} beside it")
@@ -132,18 +136,18 @@ class Sealed(Declaration[T]):
         owner = self.owner
         if owner is None:
             return _refuse_reading
-        opens = self._open_packed(owner, dialect) if self.bind else self._open(owner, dialect)
+        opens = self._open_packed(owner, dialect) if owner.row_columns else self._open(owner, dialect)
         restored = owner.restored
         return opens if restored is None else lambda value: restored(opens(value))
 
     def _open(self, owner: SealedColumn, dialect: Dialect) -> Callable[[Any], Any]:
         if attached_to(dialect) is not None:
-            return field_for(dialect, owner).open
-        return lambda value: None if value is None else field_for(dialect, owner).open(value)
+            return opener_for(dialect, owner)
+        return lambda value: None if value is None else opener_for(dialect, owner)(value)
 
     def _open_packed(self, owner: SealedColumn, dialect: Dialect) -> Callable[[Any], Any]:
-        unpack = unpacker(owner.definition, dialect)
-        opens = field_for(dialect, owner).open if attached_to(dialect) is not None else None
+        unpack = unpacker(owner.definition.label, owner.row_codecs, dialect)
+        opens = opener_for(dialect, owner) if attached_to(dialect) is not None else None
 
         def open_packed(value: Any) -> Any:
             if value is not None and value[:1] == SEALED_FORMAT:  # no packed row begins so
@@ -151,7 +155,7 @@ class Sealed(Declaration[T]):
                     f"{owner.label} is bound to its row and was read alone by textual SQL: use select() of the column"
                 )
             sealed, row = unpack(value)
-            return None if sealed is None else (opens or field_for(dialect, owner).open)(sealed, row)
+            return None if sealed is None else (opens or opener_for(dialect, owner))(sealed, row)
 
         return open_packed
 

@@ -15,7 +15,8 @@ __all__ = ["TablePlan", "forget_plan", "plan_of"]
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class TablePlan:
-    """sealed: by column key. bound: the columns that some field is bound to, by key. defaults: those that a
+    """sealed: by column key. bound: the columns that some field is
+    bound to or takes its tenant from, by key. defaults: those that a
     Python default fills before a value is sealed. terms: the keys of all term columns.
     """
 
@@ -55,7 +56,7 @@ def _make_plan(table: Any) -> TablePlan | None:
     }
     plan = None
     if sealed:
-        bound = {column.key: column for one in sealed.values() for column in one.bound}
+        bound = {column.key: column for one in sealed.values() for column in one.row_columns}
         filled = {**{key: one.column for key, one in sealed.items()}, **bound}
         plan = TablePlan(
             table,

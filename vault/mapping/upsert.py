@@ -122,7 +122,7 @@ def _refuse_sealed_bytes(plan: TablePlan, name: str | None, value: Any) -> None:
 
 
 def _refuse_bound(sealed: SealedColumn, new_row: str, inserted: Any) -> None:
-    if not sealed.bound:
+    if not sealed.row_columns:
         return
     if inserted is not None:
         _refuse_any_key(sealed)
@@ -133,7 +133,7 @@ def _refuse_bound(sealed: SealedColumn, new_row: str, inserted: Any) -> None:
 
 def _refuse_other_row(sealed: SealedColumn, targeted: AbstractSet[str | None], inserted: Any) -> None:
     """The row that is updated must have the bound values that the new one was sealed with."""
-    others = [column.name for column in sealed.bound if column.key not in targeted]
+    others = [column.name for column in sealed.row_columns if column.key not in targeted]
     if others and inserted is not None:
         _refuse_any_key(sealed)
     if others:

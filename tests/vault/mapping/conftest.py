@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, StaticPool
 from sqlalchemy.orm import Session
 
 from kms import Keyring, KeyStore, open_provider
@@ -13,8 +13,11 @@ from kms.providers.local import create_key_file
 from tests.servers import mariadb
 from tests.servers.databases import DATABASES, need_database
 from tests.servers.postgres import fresh_database
+from tests.vault import tenancy as tenancy_tables
 from tests.vault.mapping.clinic import Base
 from tests.vault.mapping.driver_spy import DriverSpy
+from tests.vault.tenancy import new_tenants
+from vault import TenantVaults
 from vault.attach import attach
 from vault.opened import OpenedVault
 
@@ -103,3 +106,24 @@ def quick(opened: OpenedVault) -> Iterator[Engine]:
     with _watched("sqlite://", opened) as (engine, spy):
         yield engine
         assert not spy.saw_plaintext()
+
+
+@pytest.fixture(scope="session")
+def vaults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TenantVaults]:
+    """Of the tenants of tenancy.py."""
+    vaults = new_tenants(tmp_path_factory.mktemp("tenants"))
+    yield vaults
+    vaults.close()
+
+
+@pytest.fixture
+def tenancy(vaults: TenantVaults) -> Iterator[tuple[Engine, DriverSpy]]:
+    """The tables of tenancy.py on SQLite in memory, with what reaches the driver."""
+    spy = DriverSpy()
+    engine = spy.engine("sqlite://", poolclass=StaticPool)
+    attach(engine, vaults, tenancy_tables.Base.metadata)
+    tenancy_tables.Base.metadata.create_all(engine)
+    spy.sent.clear()
+    yield engine, spy
+    assert not spy.saw_plaintext()
+    engine.dispose()

@@ -1,0 +1,57 @@
+"""Vaults of tenants, and the tables that tests use them with."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlalchemy import String, Text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from kms import Keyring, KeyStore, open_provider
+from kms.providers.local import create_key_file
+from vault import BlindIndex, Sealed, TenantVaults, digits
+
+TENANTS = ("acme", "globex", "umbrella")
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Patient(Base):
+    """By the tenant in force."""
+
+    __tablename__ = "patient"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    city: Mapped[str | None] = mapped_column(String(40))
+    ssn: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex()))
+    note: Mapped[str | None] = mapped_column(Sealed(Text))
+
+
+class Client(Base):
+    """Of like shape, with other keys and another normaliser."""
+
+    __tablename__ = "client"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    city: Mapped[str | None] = mapped_column(String(40))
+    ssn: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(digits)))
+    note: Mapped[str | None] = mapped_column(Sealed(Text))
+
+
+class Account(Base):
+    """By the tenant that the row names; one field is bound to its row as well."""
+
+    __tablename__ = "account"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tenant_id: Mapped[str | None] = mapped_column(String(40))
+    iban: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(), tenant="tenant_id", bind="id"))
+    note: Mapped[str | None] = mapped_column(Sealed(Text, tenant="tenant_id"))
+
+
+def new_tenants(directory: Path, names: Sequence[str] = TENANTS, most_open: int = 100) -> TenantVaults:
+    create_key_file(directory / "kek")
+    store = KeyStore.from_url(f"sqlite:///{directory / 'keys.db'}")
+    store.create_schema()
+    provider = open_provider(f"local:{directory / 'kek'}")
+    for name in names:
+        Keyring.create(store, provider, name, refresh=False).close()
+    return TenantVaults(store, lambda name: Keyring.open(store, provider, name), most_open)

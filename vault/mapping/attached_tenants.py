@@ -1,0 +1,96 @@
+"""Attached tenants: an engine's vault whose keyring is chosen when a value is sealed, asked for or opened.
+
+SQLAlchemy keeps what it makes of a type with the engine, for every tenant; so nothing that is kept has a key.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from vault.errors import OtherTenantError, TenantError, UnknownKeyError
+from vault.field import Field
+from vault.mapping.attached import Declared, OpensFields
+
+__all__ = ["AttachedTenants", "tenant_name"]
+
+Row = Mapping[str, Any]
+
+
+class OpensTenants(Protocol):
+    """Gives what opens the fields of a tenant. in_force: the tenant of the running task or thread."""
+
+    @property
+    def in_force(self) -> str | None: ...
+
+    def current(self) -> OpensFields: ...
+
+    def vault(self, tenant: str) -> OpensFields: ...
+
+
+class AttachedTenants:
+    """One engine's vault of tenants, and for each that is open the fields that the engine has used so far."""
+
+    def __init__(self, opened: OpensTenants) -> None:
+        self.opened = opened
+        self._fields: WeakKeyDictionary[Any, WeakKeyDictionary[Declared, Field]] = WeakKeyDictionary()
+
+    def field(self, declared: Declared, tenant: str | None = None) -> Field:
+        """By the keyring of the tenant that the row names, else of the one in force.
+
+        Raises: TenantError when none is in force, OtherTenantError when the row is another's, KmsError.
+        """
+        vault = self.opened.current() if tenant is None else self._of_row(declared, tenant)
+        fields = self._fields.get(vault)
+        if fields is None:
+            fields = self._fields[vault] = WeakKeyDictionary()
+        found = fields.get(declared)
+        if found is None:
+            found = fields[declared] = vault.field(declared.definition)
+        return found
+
+    def opener(self, declared: Declared) -> Callable[..., Any]:
+        """The function chooses the field at each call."""
+        column = declared.tenant
+        named = None if column is None else column.name
+
+        def open_value(sealed: Any, row: Row | None = None) -> Any:
+            if sealed is None:
+                return None
+            tenant = None if named is None or row is None else tenant_name(row[named])
+            field = self.field(declared, tenant)
+            try:
+                return field.open(sealed, row)
+            except UnknownKeyError as error:
+                if type(error) is not UnknownKeyError:  # retired or destroyed, so this tenant's
+                    raise
+                refusal = _not_its_key(error, tenant or self.opened.in_force)
+            raise refusal
+
+        return open_value
+
+    def _of_row(self, declared: Declared, tenant: str) -> OpensFields:
+        in_force = self.opened.in_force
+        if in_force is not None and in_force != tenant:
+            raise OtherTenantError(
+                f"the row belongs to tenant {tenant!r} while {in_force!r} is in force: ask for its rows alone",
+                declared.definition.table,
+                declared.definition.column,
+            )
+        return self.opened.vault(tenant)
+
+
+def tenant_name(named: object) -> str:
+    """The name of the tenant that a row's column names. Raises: TenantError for NULL and what is no name."""
+    if isinstance(named, str | int | UUID) and str(named):
+        return str(named)
+    raise TenantError("a row's tenant column is NULL or empty: give it the tenant's name before the row is sealed")
+
+
+def _not_its_key(error: UnknownKeyError, tenant: str | None) -> OtherTenantError:
+    return OtherTenantError(
+        f"names key {error.key_id}, which is not in the keyring of tenant {tenant!r}: another tenant's value, or"
+        " changed bytes",
+        error.table,
+        error.column,
+    )
