@@ -63,7 +63,8 @@ class Scan:
         """The primary key's names, the names of all that is read, and the statement that reads it."""
         raw = raw_table(self.table)
         keys = [column.name for column in raw.primary_key.columns]
-        bound = {b.name for name in self.columns if name in self.fields for b in self.fields[name].definition.bound}
+        fields = [self.fields[name] for name in self.columns if name in self.fields]
+        bound = {name for field in fields for name in field.bound_names if name in raw.c}
         names = list(dict.fromkeys([*keys, *self.columns, *sorted(bound)]))
         return keys, names, select(*(raw.c[name] for name in names))
 
@@ -96,7 +97,7 @@ class Scan:
         field = self.fields.get(name)
         if field is None:
             return stored[name]
-        bound = [b.name for b in field.definition.bound]
+        bound = [b for b in field.bound_names if b in stored]
         rows = [dict(zip(bound, values, strict=True)) for values in zip(*(stored[b] for b in bound), strict=True)]
         known = [value if value is None or key_id_of(value) in self.live else b"" for value in stored[name]]
         return field.open_many(known, rows or None, on_error="mark")

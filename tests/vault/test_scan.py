@@ -1,9 +1,11 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import Column, Integer, MetaData, Table, Text, create_engine, insert, select, text, update
 
+from tests.vault.mapping.conftest import new_vault
 from tests.vault.projects import make_project, visit
+from vault import Sealed, attach, definition_of
 from vault.project import Project
 from vault.raw_table import raw_table
 from vault.scan import Scan, key_id_of
@@ -77,3 +79,22 @@ def test_what_is_no_sealed_value_names_no_key(stored: object) -> None:
 
 def test_a_sealed_value_names_its_key() -> None:
     assert key_id_of(memoryview(b"\x01\x00abcd" + bytes(28))) == b"abcd"
+
+
+def test_values_of_a_generation_that_bound_other_columns_are_read(tmp_path: Path) -> None:
+    def table(bind: str, generation: int) -> Table:
+        sealed: Sealed[str] = Sealed(Text, bind=bind, generation=generation)
+        keys = [Column(name, Integer, primary_key=True, autoincrement=False) for name in ("person", "year")]
+        return Table("t", MetaData(), *keys, Column("x", sealed))
+
+    opened, engine = new_vault(tmp_path), create_engine(f"sqlite:///{tmp_path / 'app.db'}")
+    attach(engine, opened)
+    for made in (table("year", 0), table("person", 1)):
+        made.metadata.create_all(engine)
+        with engine.begin() as connection:
+            connection.execute(insert(made).values(person=made.c.x.type.generation, year=9, x="v"))
+    fields = {"x": opened.field(definition_of(made.c.x))}
+    (batch,) = Scan(engine, made, fields, ("x",), opened.warm()).batches()
+    assert (batch.unreadable, batch.columns["x"]) == (0, ["v", "v"])
+    engine.dispose()
+    opened.close()
