@@ -71,7 +71,9 @@ class FieldDefinition:
             "format": FORMAT_NAME,
             "generation": self.generation,
             "indexes": [
-                {"bits": index.bits, "name": index.name, "normaliser": index.normaliser.id} for index in self.indexes
+                {"bits": index.bits, "name": index.name, "normaliser": index.normaliser.id}
+                | ({} if index.keyring is None else {"keyring": index.keyring})
+                for index in self.indexes
             ],
             "table": self.table,
         }
@@ -100,7 +102,9 @@ class FieldDefinition:
                 content["codec"],
                 tuple(BoundColumn(bound["column"], bound["codec"]) for bound in content["bound"]),
                 tuple(
-                    BlindIndex(normaliser_named(index["normaliser"]), index["bits"], index["name"])
+                    BlindIndex(
+                        normaliser_named(index["normaliser"]), index["bits"], index["name"], index.get("keyring")
+                    )
                     for index in content["indexes"]
                 ),
                 content["generation"],

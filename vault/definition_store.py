@@ -3,8 +3,8 @@
 It lies in the database of the keys. The first registration of a field records it; each later one is compared.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, Table, and_, insert, select
@@ -21,6 +21,7 @@ from vault.definition_tables import field_table, index_slot_table, metadata
 from vault.drift import refuse_drift, refuse_unsafe_step
 from vault.errors import DefinitionChangedError
 from vault.field import Field
+from vault.index_home import IndexHome, at_home, no_home
 from vault.index_slot import SlotKeys, SlotPin
 
 __all__ = ["Registration", "create_schema", "register"]
@@ -32,15 +33,19 @@ ATTEMPTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A field as recorded. generations: all its definitions. slots: the pins by index name."""
+    """A field as recorded. generations: all its definitions. slots: the pins by index name.
+
+    homes: the other keyrings that its indexes live in, with what is recorded there.
+    """
 
     definition: FieldDefinition
     generations: Mapping[int, FieldDefinition]
     slots: Mapping[str, SlotKeys]
+    homes: Mapping[str, IndexHome] = field(default_factory=dict)
 
     def field(self, keyring: Keyring) -> Field:
         """The field object, which opens every recorded generation and writes terms with the pinned keys."""
-        return Field(self.definition, keyring, self.slots, self.generations)
+        return Field(self.definition, keyring, self.slots, self.generations, self.homes)
 
 
 def create_schema(engine: Engine) -> None:
@@ -52,10 +57,16 @@ def create_schema(engine: Engine) -> None:
         _create_schema(engine)
 
 
-def register(engine: Engine, definitions: Iterable[FieldDefinition], keyring: Keyring) -> list[Registration]:
+def register(
+    engine: Engine,
+    definitions: Iterable[FieldDefinition],
+    keyring: Keyring,
+    home: Callable[[str], Keyring] = no_home,
+) -> list[Registration]:
     """Record each definition, or compare it with what is recorded; in the order given. To be done at start-up.
 
-    engine: the key store's. The tables are created if they are not there.
+    engine: the key store's. The tables are created if they are not there. home: gives the keyring of that name, which
+    an index lives in.
     Raises: DefinitionChangedError, SchemaVersionError, KmsError.
     """
     prepare(engine)
@@ -64,7 +75,7 @@ def register(engine: Engine, definitions: Iterable[FieldDefinition], keyring: Ke
             check_schema_version(connection, COMPONENT, SCHEMA_VERSION)
     except SchemaVersionError:
         create_schema(engine)  # raises it again if the version is another
-    return [_register(engine, definition, keyring) for definition in definitions]
+    return [_register_with_homes(engine, definition, keyring, home) for definition in definitions]
 
 
 def _create_schema(engine: Engine) -> None:
@@ -74,7 +85,20 @@ def _create_schema(engine: Engine) -> None:
         record_schema_version(connection, COMPONENT, SCHEMA_VERSION)
 
 
-def _register(engine: Engine, definition: FieldDefinition, keyring: Keyring) -> Registration:
+def _register_with_homes(
+    engine: Engine, definition: FieldDefinition, keyring: Keyring, home: Callable[[str], Keyring]
+) -> Registration:
+    """With each keyring that an index lives in, the definition as far as it is of that index is recorded too."""
+    homes = {}
+    for name in dict.fromkeys(index.keyring for index in definition.indexes if index.keyring is not None):
+        its = home(name)
+        there = _register(engine, at_home(definition, name), its, name)
+        homes[name] = IndexHome(its, there.generations, there.slots)
+    return replace(_register(engine, definition, keyring, None), homes=homes)
+
+
+def _register(engine: Engine, definition: FieldDefinition, keyring: Keyring, home: str | None) -> Registration:
+    """home: which of the indexes are pinned here."""
     for _ in range(ATTEMPTS):
         with reading(engine) as connection:
             generations = _generations(connection, definition, keyring.id)
@@ -86,7 +110,7 @@ def _register(engine: Engine, definition: FieldDefinition, keyring: Keyring) -> 
             generations[definition.generation] = definition
         else:
             refuse_drift(recorded, definition)
-        missing = [index.name for index in definition.indexes if index.name not in slots]
+        missing = [index.name for index in definition.indexes if index.keyring == home and index.name not in slots]
         if recorded is not None and not missing:
             return Registration(definition, generations, slots)
         pin = SlotPin(keyring.sealing(Purpose.INDEX).key.key_id, definition.generation)

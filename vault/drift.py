@@ -5,6 +5,7 @@ from typing import Final
 from vault.codecs.padding import unpadded_id
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionChangedError
+from vault.term import BlindIndex
 
 __all__ = ["refuse_drift", "refuse_unsafe_step"]
 
@@ -61,4 +62,8 @@ def _bound(definition: FieldDefinition) -> str:
 
 
 def _indexes(definition: FieldDefinition) -> str:
-    return ", ".join(f"{i.name} ({i.normaliser.id}, {i.bits} bits)" for i in definition.indexes) or "none"
+    return ", ".join(f"{i.name} ({i.normaliser.id}, {i.bits} bits{_home(i)})" for i in definition.indexes) or "none"
+
+
+def _home(index: BlindIndex) -> str:
+    return "" if index.keyring is None else f", in keyring {index.keyring}"

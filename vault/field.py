@@ -12,8 +12,9 @@ from vault.codecs import codec_named
 from vault.definition import FieldDefinition
 from vault.envelope import SP_800_38D_IV_BYTES
 from vault.errors import FieldError, RowBindingError
+from vault.index_home import IndexHome
 from vault.index_slot import SlotKeys, SlotPin
-from vault.indexing import Indexing
+from vault.indexing import NO_HOMES, Indexing
 from vault.opening import BODY, HEAD, IV, NOT_AT_ONCE, Opener, Opening
 from vault.row_context import row_context
 from vault.sealing import Sealing
@@ -67,10 +68,12 @@ class Field:
         keyring: Keyring,
         slots: Mapping[str, SlotKeys] | None = None,
         generations: Mapping[int, FieldDefinition] = _NO_GENERATIONS,
+        homes: Mapping[str, IndexHome] = NO_HOMES,
     ) -> None:
         """slots: the index keys by index name; without them slot a uses the keyring's first index key, for ever.
 
         generations: other definitions of the field, by generation, that its data may have been written by.
+        homes: the other keyrings that its indexes live in, by name.
         """
         if slots is None:
             slots = _first_slots(definition, keyring)
@@ -88,7 +91,7 @@ class Field:
             "_clock": keyring.clock,
             "_sealing": sealing,
             "_opening": opening,
-            "_indexing": Indexing(definition, generations, keyring, slots),
+            "_indexing": Indexing(definition, generations, keyring, slots, homes),
         }.items():
             object.__setattr__(self, name, part)
 

@@ -17,6 +17,7 @@ from vault.codecs import codec_named
 from vault.codecs.padding import unpadded_id
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionError
+from vault.index_home import IndexHome
 from vault.index_slot import SlotKeys, SlotPin, term_column
 from vault.key_refusal import NOT_TO_BE_HAD, key_refusal
 from vault.term import RFC_2104_SHA_256_BITS, BlindIndex, leftmost, term_prefix
@@ -24,6 +25,7 @@ from vault.term import RFC_2104_SHA_256_BITS, BlindIndex, leftmost, term_prefix
 __all__ = ["Indexing", "equality_encoding"]
 
 INDEX: Final = Purpose.INDEX
+NO_HOMES: Final[Mapping[str, IndexHome]] = {}
 
 
 def equality_encoding(codec: Codec, index: BlindIndex) -> Callable[[object], bytes]:
@@ -112,19 +114,24 @@ class Indexing:
         generations: Mapping[int, FieldDefinition],
         keyring: Keyring,
         slots: Mapping[str, SlotKeys],
+        homes: Mapping[str, IndexHome] = NO_HOMES,
     ) -> None:
         """slots: the pins by index name. generations: the definitions that a pin may name beside this one.
+
+        homes: by name, the keyrings that indexes live in, with what they have recorded.
 
         Raises: DefinitionError for an index without pins, or a pin that names a generation without the index.
         """
         known = {**generations, definition.generation: definition}
         made: dict[str, _SlotTerms | None] = {}
         for index in definition.indexes:
-            if index.name not in slots:
+            own = IndexHome(keyring, known, slots)
+            home = own if index.keyring is None else homes.get(index.keyring)
+            if home is None or index.name not in home.slots:
                 raise DefinitionError(f"{definition.label}: no slot of the index {index.name!r} is pinned to a key")
-            for slot, pin in slots[index.name]:
+            for slot, pin in home.slots[index.name]:
                 column = term_column(definition.column, index.name, slot)
-                made[column] = None if pin is None else _slot_terms(known, definition.label, index.name, pin, keyring)
+                made[column] = None if pin is None else _slot_terms(home, definition.label, index.name, pin)
         self._slots = made
         self.columns = tuple(made)
 
@@ -151,11 +158,9 @@ class Indexing:
         }
 
 
-def _slot_terms(
-    known: Mapping[int, FieldDefinition], label: str, name: str, pin: SlotPin, keyring: Keyring
-) -> _SlotTerms:
-    definition = known.get(pin.generation)
+def _slot_terms(home: IndexHome, label: str, name: str, pin: SlotPin) -> _SlotTerms:
+    definition = home.generations.get(pin.generation)
     index = None if definition is None else next((i for i in definition.indexes if i.name == name), None)
     if definition is None or index is None:
         raise DefinitionError(f"{label}: no known definition of generation {pin.generation} has the index {name!r}")
-    return _SlotTerms(definition, index, pin, keyring)
+    return _SlotTerms(definition, index, pin, home.keyring)

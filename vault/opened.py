@@ -1,7 +1,8 @@
 """Opened vault: a keyring with the fields that it serves. One a process, shared by its threads and engines."""
 
+import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn, SupportsIndex
 
 from kms.fork import forget_in_child
@@ -12,6 +13,7 @@ from kms.provider_settings import ProviderSettings
 from vault.definition import FieldDefinition
 from vault.definition_store import register
 from vault.field import Field
+from vault.index_home import IndexHomes, no_home
 
 __all__ = ["OpenedVault", "open_vault"]
 
@@ -19,10 +21,14 @@ __all__ = ["OpenedVault", "open_vault"]
 class OpenedVault:
     """Gives the field object of a definition, which it registers in the key store the first time."""
 
-    def __init__(self, keyring: Keyring, key_store: KeyStore) -> None:
-        """key_store: where the keyring was opened from; definitions are recorded beside its keys."""
+    def __init__(self, keyring: Keyring, key_store: KeyStore, home: Callable[[str], Keyring] = no_home) -> None:
+        """key_store: where the keyring was opened from; definitions are recorded beside its keys.
+
+        home: gives the keyring of that name, for fields with an index that lives in another than theirs.
+        """
         self.keyring = keyring
         self.key_store = key_store
+        self._home = home
         self._fields: dict[FieldDefinition, Field] = {}
         self.forget_after_fork()
         forget_in_child(self)
@@ -40,18 +46,26 @@ class OpenedVault:
     def warm(self) -> frozenset[bytes]:
         """Open every live key at once, and count seals ahead for the fields given so far; the ids of those that open.
 
+        The keyrings that indexes of these fields live in are opened as well.
         Raises: KmsError when the key service refuses altogether.
         """
+        for home in self._homes():
+            home.warm()
         return self.keyring.warm(self._labels())
 
     async def warm_async(self) -> frozenset[bytes]:
         """As warm, while the event loop goes on: await it once at start, after attach(engine, vault, metadata)."""
-        return await self.keyring.warm_async(self._labels())
+        return await asyncio.to_thread(self.warm)
 
     def close(self) -> None:
         """Close the keyring and the key store; whoever uses a field afterwards gets KeyringError."""
         self.keyring.close()
+        for home in self._homes():
+            home.close()
         self.key_store.engine.dispose()
+
+    def _homes(self) -> list[Keyring]:
+        return self._home.opened() if isinstance(self._home, IndexHomes) else []
 
     def _labels(self) -> list[str]:
         return [definition.label for definition in list(self._fields)]
@@ -66,7 +80,7 @@ class OpenedVault:
             with self._registering:
                 field = self._fields.get(definition)
                 if field is None:
-                    (registration,) = register(self.key_store.engine, [definition], self.keyring)
+                    (registration,) = register(self.key_store.engine, [definition], self.keyring, self._home)
                     field = self._fields[definition] = registration.field(self.keyring)
         return field
 
@@ -86,4 +100,9 @@ def open_vault(
     Raises: KmsError when there is no such keyring, or its keys cannot be had.
     """
     store = KeyStore.from_url(key_store_url)
-    return OpenedVault(Keyring.open(store, open_routed(kek_uri, settings, former_keks), keyring), store)
+    provider = open_routed(kek_uri, settings, former_keks)
+
+    def opened(name: str) -> Keyring:
+        return Keyring.open(store, provider, name)
+
+    return OpenedVault(opened(keyring), store, IndexHomes(opened))

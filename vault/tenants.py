@@ -19,6 +19,7 @@ from kms.provider import KeyProvider
 from kms.provider_settings import ProviderSettings
 from vault.definition import FieldDefinition
 from vault.errors import TenantError
+from vault.index_home import IndexHomes
 from vault.opened import OpenedVault
 
 __all__ = ["TenantVaults", "open_tenants"]
@@ -51,6 +52,8 @@ class TenantVaults:
         self._open_keyring = open_keyring
         self._in_force: ContextVar[str | None] = ContextVar("tenant in force", default=None)
         self._open: dict[str, _Open] = {}
+        self._homes = IndexHomes(open_keyring)
+        self._of_homes: dict[str, OpenedVault] = {}
         self._definitions: dict[FieldDefinition, None] = {}
         self._closed = False
         self.forget_after_fork()
@@ -105,6 +108,14 @@ class TenantVaults:
         held.used = True
         return held.vault
 
+    def home(self, name: str) -> OpenedVault:
+        """What makes the terms of the indexes that live in the keyring of that name, whoever is in force, or nobody."""
+        held = self._of_homes.get(name)
+        if held is None:
+            made = OpenedVault(self._homes(name), self.key_store, self._homes)
+            held = self._of_homes.setdefault(name, made)  # the first, if two threads made one
+        return held
+
     async def warm_async(self, name: str) -> frozenset[bytes]:
         """Open that tenant's vault and keys while the event loop goes on, so that its first statement need not wait."""
         return await asyncio.to_thread(lambda: self.vault(name).warm())
@@ -128,6 +139,7 @@ class TenantVaults:
             held, self._open = self._open, {}
         for one in held.values():
             one.vault.keyring.close()
+        self._homes.close()
         self.key_store.engine.dispose()
 
     def _opened(self, name: str) -> OpenedVault:
@@ -145,7 +157,7 @@ class TenantVaults:
             return self._keep(name, vault)
 
     def _with_definitions(self, name: str) -> OpenedVault:
-        vault = OpenedVault(self._open_keyring(name), self.key_store)
+        vault = OpenedVault(self._open_keyring(name), self.key_store, self._homes)
         for definition in list(self._definitions):
             vault.field(definition)
         return vault

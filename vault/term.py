@@ -20,11 +20,16 @@ TERM_PREFIX_BYTES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class BlindIndex:
-    """How a field is looked up by equality. bits: 256 answers ==; fewer hide more, and what they find is compared."""
+    """How a field is looked up by equality. bits: 256 answers ==; fewer hide more, and what they find is compared.
+
+    keyring: the name of another keyring than the field's, whose key makes the terms: for look-ups over tenants. Then
+    equal values of different tenants show that they are equal.
+    """
 
     normaliser: Normaliser = exact
     bits: int = RFC_2104_SHA_256_BITS
     name: str = "bidx"
+    keyring: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.normaliser, Normaliser):
@@ -33,6 +38,8 @@ class BlindIndex:
             raise DefinitionError(f"an index has 1 to 256 bits, not {self.bits!r}")
         if not isinstance(self.name, str) or not self.name or "." in self.name:
             raise DefinitionError(f"an index needs a name without dots, not {self.name!r}")
+        if self.keyring is not None and (not isinstance(self.keyring, str) or not self.keyring):
+            raise DefinitionError(f"an index lives in a keyring that is named by a text, not by {self.keyring!r}")
 
     @property
     def truncated(self) -> bool:

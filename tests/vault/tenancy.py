@@ -8,9 +8,10 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from kms import Keyring, KeyStore, open_provider
 from kms.providers.local import create_key_file
-from vault import BlindIndex, Sealed, TenantVaults, digits
+from vault import BlindIndex, Sealed, TenantVaults, casefold, digits
 
 TENANTS = ("acme", "globex", "umbrella")
+LOOKUP = "lookup"
 
 
 class Base(DeclarativeBase):
@@ -47,11 +48,25 @@ class Account(Base):
     note: Mapped[str | None] = mapped_column(Sealed(Text, tenant="tenant_id"))
 
 
+class Member(Base):
+    """Found over all tenants, through an index that lives in a keyring of its own."""
+
+    __tablename__ = "member"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tenant_id: Mapped[str] = mapped_column(String(40))
+    email: Mapped[str | None] = mapped_column(
+        Sealed(Text, index=BlindIndex(casefold, keyring=LOOKUP), tenant="tenant_id", unique=True)
+    )
+    phone: Mapped[str | None] = mapped_column(
+        Sealed(Text, index=(BlindIndex(), BlindIndex(digits, name="all", keyring=LOOKUP)), tenant="tenant_id")
+    )
+
+
 def new_tenants(directory: Path, names: Sequence[str] = TENANTS, most_open: int = 100) -> TenantVaults:
     create_key_file(directory / "kek")
     store = KeyStore.from_url(f"sqlite:///{directory / 'keys.db'}")
     store.create_schema()
     provider = open_provider(f"local:{directory / 'kek'}")
-    for name in names:
+    for name in (*names, LOOKUP):
         Keyring.create(store, provider, name, refresh=False).close()
     return TenantVaults(store, lambda name: Keyring.open(store, provider, name), most_open)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vault.definition import FieldDefinition
     from vault.field import Field
 
-__all__ = ["AttachedVault", "attached_to", "bind_vault", "field_for", "opener_for"]
+__all__ = ["AttachedVault", "asking_for", "attached_to", "bind_vault", "field_for", "opener_for"]
 
 
 class OpensFields(Protocol):
@@ -45,7 +45,11 @@ class Attached(Protocol):
     def opened(self) -> object: ...
 
     def field(self, declared: Declared, tenant: str | None = None) -> "Field":
-        """By which a value is sealed or asked for; tenant: that of the row, where the field is so declared."""
+        """By which a value is sealed; tenant: that of the row, where the field is so declared."""
+        ...
+
+    def asking(self, declared: Declared, home: str | None) -> "Field":
+        """By which a value is asked for, through an index that lives in the keyring called home, or in the field's."""
         ...
 
     def opener(self, declared: Declared) -> Callable[..., Any]:
@@ -70,6 +74,9 @@ class AttachedVault:
                 )
             found = self._fields[declared] = self.opened.field(declared.definition)
         return found
+
+    def asking(self, declared: Declared, home: str | None) -> "Field":  # noqa: ARG002
+        return self.field(declared)
 
     def opener(self, declared: Declared) -> Callable[..., Any]:
         return self.field(declared).open
@@ -97,6 +104,11 @@ def attached_to(dialect: Dialect) -> Attached | None:
 def field_for(dialect: Dialect, declared: Declared, tenant: str | None = None) -> "Field":
     """The field, with the keys of the engine's vault. Raises: SealedColumnError when none is attached, TenantError."""
     return _required(dialect, declared).field(declared, tenant)
+
+
+def asking_for(dialect: Dialect, declared: Declared, home: str | None) -> "Field":
+    """The field that makes terms to look for. Raises: as field_for."""
+    return _required(dialect, declared).asking(declared, home)
 
 
 def opener_for(dialect: Dialect, declared: Declared) -> Callable[..., Any]:

@@ -8,8 +8,10 @@ from typing import Any, Protocol
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
+from vault.definition import FieldDefinition
 from vault.errors import OtherTenantError, TenantError, UnknownKeyError
 from vault.field import Field
+from vault.index_home import at_home
 from vault.mapping.attached import Declared, OpensFields
 
 __all__ = ["AttachedTenants", "tenant_name"]
@@ -27,6 +29,8 @@ class OpensTenants(Protocol):
 
     def vault(self, tenant: str) -> OpensFields: ...
 
+    def home(self, name: str) -> OpensFields: ...
+
 
 class AttachedTenants:
     """One engine's vault of tenants, and for each that is open the fields that the engine has used so far."""
@@ -41,12 +45,24 @@ class AttachedTenants:
         Raises: TenantError when none is in force, OtherTenantError when the row is another's, KmsError.
         """
         vault = self.opened.current() if tenant is None else self._of_row(declared, tenant)
+        return self._of(vault, declared, declared.definition)
+
+    def asking(self, declared: Declared, home: str | None) -> Field:
+        """Through an index of the tenant in force, or one that lives in a keyring of its own: then nobody need be.
+
+        Raises: TenantError when nobody is and one must, KmsError.
+        """
+        if home is None:
+            return self.field(declared)
+        return self._of(self.opened.home(home), declared, at_home(declared.definition, home))
+
+    def _of(self, vault: OpensFields, declared: Declared, definition: FieldDefinition) -> Field:
         fields = self._fields.get(vault)
         if fields is None:
             fields = self._fields[vault] = WeakKeyDictionary()
         found = fields.get(declared)
         if found is None:
-            found = fields[declared] = vault.field(declared.definition)
+            found = fields[declared] = vault.field(definition)
         return found
 
     def opener(self, declared: Declared) -> Callable[..., Any]:

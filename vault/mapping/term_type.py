@@ -10,7 +10,7 @@ from sqlalchemy.types import BINARY, TypeDecorator, TypeEngine
 from vault.errors import DefinitionError, SealedColumnError
 from vault.index_slot import term_column
 from vault.mapping.asked import Asked
-from vault.mapping.attached import field_for
+from vault.mapping.attached import asking_for
 from vault.mapping.sealed_column import SealedColumn
 
 __all__ = ["NOT_WRITTEN", "AskedTerm", "Term", "asked_type"]
@@ -74,6 +74,7 @@ class AskedTerm(TypeDecorator[Any]):
     def bind_processor(self, dialect: Dialect) -> Callable[[Any], bytes | None]:
         sealed, none_matches_nothing = self.sealed, self.none_matches_nothing
         name = term_column(sealed.definition.column, self.index, "a")
+        home = next(index.keyring for index in sealed.type.index if index.name == self.index)
 
         def compute(value: Any) -> bytes | None:
             if isinstance(value, Asked):
@@ -84,7 +85,7 @@ class AskedTerm(TypeDecorator[Any]):
                 raise SealedColumnError(f"{sealed.label} is compared with a parameter that is NULL: use is_(None)")
             if sealed.given is not None:
                 value = sealed.given(value)
-            term = field_for(dialect, sealed).terms(value)[name]
+            term = asking_for(dialect, sealed, home).terms(value)[name]
             if term is None:  # comparing with NULL would find nothing, in silence
                 raise SealedColumnError(f"{sealed.label}: the slot that is asked, {name}, is not written")
             return term

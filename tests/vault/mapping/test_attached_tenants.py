@@ -25,11 +25,12 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects import sqlite
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased
 
 from kms import KeyringError, Purpose
 from tests.vault.mapping.driver_spy import DriverSpy
-from tests.vault.tenancy import Account, Client, Patient, new_tenants
+from tests.vault.tenancy import Account, Client, Member, Patient, new_tenants
 from vault import (
     BlindIndex,
     DefinitionError,
@@ -311,3 +312,29 @@ def test_a_row_that_lost_its_tenant_is_named(accounts: Session) -> None:
     accounts.execute(text("UPDATE account SET tenant_id = NULL WHERE id = 1"))
     with pytest.raises(TenantError, match="NULL or empty"):
         accounts.scalars(select(A.c.note)).all()
+
+
+def test_an_index_in_a_keyring_of_its_own_answers_over_tenants(session: Session, vaults: TenantVaults) -> None:
+    for number, name in enumerate(("acme", "globex", "umbrella")):
+        session.add(Member(id=number, tenant_id=name, email=f"plain§{number}", phone="plain§+1-2"))
+    session.commit()
+    assert [m.tenant_id for m in session.scalars(select(Member).where(Member.email == "PLAIN§1"))] == ["globex"]
+    assert session.scalars(select(Member.email).where(Member.email.in_(["plain§0", "plain§2"]))).all() == [
+        "plain§0",
+        "plain§2",
+    ]
+    with pytest.raises(TenantError, match="no tenant is in force"):  # its first index is each tenant's own
+        session.scalars(select(Member.id).where(Member.phone == "plain§+1-2"))
+    with vaults.tenant("globex"):
+        assert session.scalars(select(Member.id).where(Member.phone == "plain§+1-2")).all() == [1]
+        assert session.scalars(select(Member.id).where(Member.email == "plain§2")).all() == [2]
+        with pytest.raises(OtherTenantError):
+            session.scalars(select(Member.email).where(Member.email == "plain§2")).all()
+
+
+def test_such_an_index_is_unique_over_tenants(session: Session) -> None:
+    session.add(Member(id=1, tenant_id="acme", email="plain§1"))
+    session.commit()
+    session.add(Member(id=2, tenant_id="globex", email="PLAIN§1"))
+    with pytest.raises(IntegrityError):
+        session.commit()
