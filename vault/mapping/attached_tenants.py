@@ -89,7 +89,7 @@ class AttachedTenants:
         in_force = self.opened.in_force
         if in_force is not None and in_force != tenant:
             raise OtherTenantError(
-                f"the row belongs to tenant {tenant!r} while {in_force!r} is in force: ask for its rows alone",
+                f"the row is another tenant's than {in_force!r}, which is in force: ask for its rows alone",
                 declared.definition.table,
                 declared.definition.column,
             )

@@ -140,7 +140,7 @@ def test_while_a_tenant_is_in_force_only_its_rows_seal_and_open(engine: Engine, 
     with vaults.tenant("acme"), Session(engine) as session:
         session.add(Account(id=1, tenant_id="acme", note="plain§1"))
         session.flush()
-        with pytest.raises(OtherTenantError, match="belongs to tenant 'globex' while 'acme' is in force"):
+        with pytest.raises(OtherTenantError, match="another tenant's than 'acme', which is in force"):
             session.execute(insert(Account).values(id=2, tenant_id="globex", note="plain§2"))
         session.commit()
     with Session(engine) as session:
@@ -319,10 +319,8 @@ def test_an_index_in_a_keyring_of_its_own_answers_over_tenants(session: Session,
         session.add(Member(id=number, tenant_id=name, email=f"plain§{number}", phone="plain§+1-2"))
     session.commit()
     assert [m.tenant_id for m in session.scalars(select(Member).where(Member.email == "PLAIN§1"))] == ["globex"]
-    assert session.scalars(select(Member.email).where(Member.email.in_(["plain§0", "plain§2"]))).all() == [
-        "plain§0",
-        "plain§2",
-    ]
+    two = select(Member.email).where(Member.email.in_(["plain§0", "plain§2"]))
+    assert sorted(str(email) for email in session.scalars(two)) == ["plain§0", "plain§2"]
     with pytest.raises(TenantError, match="no tenant is in force"):  # its first index is each tenant's own
         session.scalars(select(Member.id).where(Member.phone == "plain§+1-2"))
     with vaults.tenant("globex"):
