@@ -22,7 +22,7 @@ from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.term_type import NOT_WRITTEN
 from vault.term import BlindIndex
 
-__all__ = ["Sealed"]
+__all__ = ["Sealed", "mysql_bytes"]
 
 T = TypeVar("T")
 SEALED_FORMAT = bytes((FORMAT,))
@@ -99,12 +99,8 @@ class Sealed(Declaration[T]):
         return None if most is None else most + OVERHEAD_BYTES
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        if dialect.name in {"mysql", "mariadb"}:
-            most = self.most_bytes
-            if most is None or most > MYSQL_LONGEST_VARBINARY:
-                return dialect.type_descriptor(LONGBLOB())
-            return dialect.type_descriptor(VARBINARY(most))
-        return dialect.type_descriptor(LargeBinary())
+        mysql = dialect.name in {"mysql", "mariadb"}
+        return dialect.type_descriptor(mysql_bytes(self.most_bytes) if mysql else LargeBinary())
 
     def column_expression(self, column: "Any") -> "Any":
         """A row-bound value is read together with what it is bound to."""
@@ -180,6 +176,11 @@ class Sealed(Declaration[T]):
     def with_variant(self, type_: Any, *dialect_names: str) -> NoReturn:  # noqa: ARG002
         """Raises: DefinitionError: a database with another type would be sent, and give, what is not sealed."""
         raise DefinitionError("a sealed column has no variants: it is sealed on every database")
+
+
+def mysql_bytes(longest: int | None) -> VARBINARY | LONGBLOB:
+    """MariaDB's type for stored values of so many bytes at most; None for those of any length."""
+    return LONGBLOB() if longest is None or longest > MYSQL_LONGEST_VARBINARY else VARBINARY(longest)
 
 
 def _refuse_reading(_value: Any) -> Any:

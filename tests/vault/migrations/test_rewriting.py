@@ -1,0 +1,236 @@
+"""What autogenerate makes of changed models: on each kind of database, run up and down, in processes without keys."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Column, LargeBinary, MetaData, String, Text, create_engine, inspect
+from sqlalchemy.schema import CreateSchema
+
+from tests.vault.mapping.clinic import Base
+from tests.vault.migrations.alembic_project import AlembicProject
+from tests.vault.migrations.hospital import FULL, HALF, mail, patients, ssn
+from vault.mapping import Sealed
+from vault.mapping.term_type import Term
+from vault.term import BlindIndex
+
+
+def upgrade_of(revision: str) -> list[str]:
+    return _calls(revision, "upgrade")
+
+
+def downgrade_of(revision: str) -> list[str]:
+    return _calls(revision, "downgrade")
+
+
+def _calls(revision: str, name: str) -> list[str]:
+    (function,) = (n for n in ast.parse(revision).body if isinstance(n, ast.FunctionDef) and n.name == name)
+    return [ast.unparse(statement) for statement in function.body]
+
+
+def columns_in(url: str, table: str = "patient") -> dict[str, str]:
+    engine = create_engine(url)
+    found = {c["name"]: c["type"].compile(engine.dialect) for c in inspect(engine).get_columns(table)}
+    engine.dispose()
+    return found
+
+
+def test_a_new_table_is_created_as_the_database_holds_it(project: AlembicProject) -> None:
+    models = patients(ssn(unique=True, nullable=False), mail(FULL, HALF))
+    text = project.revision(models)
+    assert "Sealed" not in text
+    assert "vault" not in text
+    project.upgrade()
+    assert project.differences(models) == []
+    stored = columns_in(project.url)
+    terms = [f"{index}_{slot}" for index in ("ssn_bidx", "mail_bidx", "mail_half") for slot in "ab"]
+    assert list(stored) == ["id", "ssn", "mail", *terms]
+    created = MetaData()
+    patients(ssn(unique=True, nullable=False), mail(FULL, HALF)).tables["patient"].to_metadata(created, name="made")
+    project.create(created)
+    assert stored == columns_in(project.url, "made")
+
+
+def test_added_fields_and_indexes_are_seen_and_go_again(project: AlembicProject) -> None:
+    before = patients(mail())
+    project.create(before)
+    after = patients(mail(FULL, HALF), ssn(unique=True, nullable=False))
+    text = project.revision(after)
+    assert upgrade_of(text) == [
+        "op.add_sealed_column('patient', 'ssn', longest_bytes=98)",
+        "op.create_blind_index('patient', 'mail', 'bidx')",
+        "op.create_blind_index('patient', 'mail', 'half', bits=64)",
+        "op.create_blind_index('patient', 'ssn', 'bidx', unique=True)",
+    ]
+    assert downgrade_of(text) == [
+        "op.drop_blind_index('patient', 'ssn', 'bidx')",
+        "op.drop_blind_index('patient', 'mail', 'half')",
+        "op.drop_blind_index('patient', 'mail', 'bidx')",
+        "op.drop_sealed_column('patient', 'ssn')",
+    ]
+    assert "NOT NULL comes in a later revision" in text
+    project.upgrade()
+    assert project.differences(patients(mail(FULL, HALF), ssn(unique=True))) == []
+    project.downgrade()
+    assert project.differences(before) == []
+
+
+def test_removed_fields_and_indexes_are_seen_and_come_again(project: AlembicProject) -> None:
+    before = patients(mail(FULL, HALF), ssn(unique=True))
+    project.create(before)
+    text = project.revision(patients(mail(FULL)))
+    bits = ", bits=64" if project.url.startswith("mysql") else ""  # the others do not know how long terms are
+    longest = ", longest_bytes=98" if project.url.startswith("mysql") else ""
+    assert sorted(upgrade_of(text)) == [
+        "op.drop_blind_index('patient', 'mail', 'half')",
+        "op.drop_blind_index('patient', 'ssn', 'bidx')",
+        "op.drop_sealed_column('patient', 'ssn')",
+    ]
+    assert sorted(downgrade_of(text)) == [
+        f"op.add_sealed_column('patient', 'ssn'{longest})",
+        f"op.create_blind_index('patient', 'mail', 'half'{bits})",
+        "op.create_blind_index('patient', 'ssn', 'bidx', unique=True)",
+    ]
+    project.upgrade()
+    assert project.differences(patients(mail(FULL))) == []
+    project.downgrade()
+    assert project.differences(before) == []
+
+
+def test_changed_fields_and_indexes_are_seen(project: AlembicProject) -> None:
+    project.create(patients(ssn()))
+    differences = project.differences(patients(ssn(unique=True, nullable=False)))
+    told = {one[0] for group in differences for one in (group if isinstance(group, list) else [group])}
+    assert told == {"remove_index", "add_index", "modify_nullable"}
+    longer = patients(Column("ssn", Sealed(String(40), index=BlindIndex(name="other"))))
+    told = {one[0] for group in project.differences(longer) for one in (group if isinstance(group, list) else [group])}
+    lengths = {"modify_type"} if project.url.startswith("mysql") else set()
+    assert told == {"create_blind_index", "drop_blind_index"} | lengths
+
+
+def test_no_difference_is_seen_where_there_is_none(project: AlembicProject) -> None:
+    project.create(Base.metadata)
+    assert project.differences(Base.metadata) == []
+
+
+def test_revisions_run_up_and_down_in_another_process_that_has_no_key(project: AlembicProject) -> None:
+    (project.folder / "models.py").write_text(MODELS)
+    project.in_another_process("revision", "--autogenerate", "-m", "first")
+    project.in_another_process("upgrade", "head")
+    project.in_another_process("check")
+    assert list(columns_in(project.url)) == ["id", "ssn", "ssn_bidx_a", "ssn_bidx_b"]
+    project.in_another_process("downgrade", "base")
+    engine = create_engine(project.url)
+    assert inspect(engine).get_table_names() == ["alembic_version"]
+    engine.dispose()
+
+
+MODELS = """
+from sqlalchemy import Text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from vault import BlindIndex, Sealed, digits
+
+class Base(DeclarativeBase):
+    pass
+
+class Patient(Base):
+    __tablename__ = "patient"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    ssn: Mapped[str] = mapped_column(Sealed(Text, index=BlindIndex(digits)))
+"""
+
+
+def test_a_revision_holds_names_and_lengths_and_nothing_else(quick: AlembicProject) -> None:
+    texts = [quick.revision(patients(ssn(unique=True), mail(FULL)))]
+    quick.upgrade()
+    texts.append(quick.revision(patients(mail(FULL, HALF))))
+    names = {"patient", "id", "ssn", "mail", "bidx", "half", "mariadb", "mysql", "ix_patient_ssn_bidx_a"}
+    names |= {"ix_patient_mail_bidx_a", *(f"{c}_bidx_{s}" for c in ("ssn", "mail") for s in "ab")}
+    for text in texts:
+        parsed = ast.parse(text)
+        imports = [n for n in ast.walk(parsed) if isinstance(n, ast.Import | ast.ImportFrom)]
+        assert {alias.name for n in imports for alias in n.names} <= {"op", "sqlalchemy", "mysql"}
+        functions = [n for n in parsed.body if isinstance(n, ast.FunctionDef)]
+        constants = {n.value for f in functions for n in ast.walk(f) if isinstance(n, ast.Constant)}
+        assert constants <= names | {True, False, 37, 64, 98}
+
+
+def test_a_naming_convention_of_the_models_is_kept(quick: AlembicProject) -> None:
+    quick.create(patients(mail()))
+    models = patients(mail(FULL), convention={"ix": "idx__%(table_name)s__%(column_0_name)s"})
+    text = quick.revision(models)
+    told = "_blind_index('patient', 'mail', 'bidx', index_name='idx__patient__mail_bidx_a')"
+    assert (upgrade_of(text), downgrade_of(text)) == ([f"op.create{told}"], [f"op.drop{told}"])
+    quick.upgrade()
+    assert quick.differences(models) == []
+    quick.downgrade()
+    assert quick.differences(patients(mail())) == []
+
+
+def test_a_batch_of_the_revision_changes_the_table(quick: AlembicProject) -> None:
+    quick.create(patients(mail(HALF)))
+    quick.options["render_as_batch"] = True
+    after = patients(mail(FULL), ssn(unique=True))
+    text = quick.revision(after)
+    assert "    with op.batch_alter_table('patient', schema=None) as batch_op:" in text
+    for call in (
+        "batch_op.add_sealed_column('ssn', longest_bytes=98)",
+        "batch_op.create_blind_index('mail', 'bidx')",
+        "batch_op.create_blind_index('ssn', 'bidx', unique=True)",
+        "batch_op.drop_blind_index('mail', 'half')",
+        "batch_op.drop_sealed_column('ssn')",
+        "batch_op.create_blind_index('mail', 'half')",
+    ):
+        assert call in text
+    quick.upgrade()
+    assert quick.differences(after) == []
+    quick.downgrade()
+    assert quick.differences(patients(mail(HALF))) == []
+
+
+@pytest.mark.postgres
+def test_a_table_in_a_schema_is_changed_there(tmp_path: Path, postgres_url: str) -> None:
+    project = AlembicProject(tmp_path, postgres_url)
+    project.options["include_schemas"] = True
+    engine = create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.execute(CreateSchema("ward"))
+    engine.dispose()
+    before, after = patients(mail(HALF), schema="ward"), patients(mail(FULL), ssn(), schema="ward")
+    project.create(before)
+    text = project.revision(after)
+    assert "op.add_sealed_column('patient', 'ssn', longest_bytes=98, schema='ward')" in upgrade_of(text)
+    assert "op.create_blind_index('patient', 'mail', 'bidx', schema='ward')" in upgrade_of(text)
+    assert "op.drop_blind_index('patient', 'mail', 'half', schema='ward')" in upgrade_of(text)
+    project.upgrade()
+    assert project.differences(after) == []
+    project.downgrade()
+    assert project.differences(before) == []
+
+
+@pytest.mark.postgres
+def test_the_default_schema_may_be_named_in_the_models(tmp_path: Path, postgres_url: str) -> None:
+    project = AlembicProject(tmp_path, postgres_url)
+    project.create(patients(mail(), schema="public"))
+    text = project.revision(patients(mail(FULL), schema="public"))
+    assert upgrade_of(text) == ["op.create_blind_index('patient', 'mail', 'bidx', schema='public')"]
+    project.upgrade()
+
+
+def test_terms_that_belong_to_no_single_field_are_plain_columns(quick: AlembicProject) -> None:
+    """What is not a field's own index is told in Alembic's own words, without our type."""
+    quick.create(patients())
+    text = quick.revision(patients(Column("both_a", Term(37), index=True), Column("both_b", Term(37))))
+    assert [line.split("(")[0] for line in upgrade_of(text)] == ["op.add_column"] * 2 + ["op.create_index"]
+    assert "Term" not in text
+    quick.upgrade()
+    quick.downgrade()
+    assert quick.differences(patients()) == []
+
+
+def test_columns_that_are_only_called_alike_are_dropped_as_what_they_are(quick: AlembicProject) -> None:
+    pair = (Column("mail_x_a", LargeBinary, index=True), Column("mail_x_b", Text))
+    other = (Column("scan_a", LargeBinary, index=True), Column("scan_b", LargeBinary))
+    quick.create(patients(mail(), *pair, *other))
+    names = {line.split("(")[0] for line in upgrade_of(quick.revision(patients(mail())))}
+    assert names == {"op.drop_index", "op.drop_column"}

@@ -1,0 +1,143 @@
+"""Rewriting: autogenerate's operations on sealed and term columns, told as what they are together."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from alembic.operations.ops import (
+    AddColumnOp,
+    CreateIndexOp,
+    CreateTableOp,
+    DropColumnOp,
+    DropIndexOp,
+    MigrateOperation,
+    ModifyTableOps,
+    UpgradeOps,
+)
+from alembic.util import PriorityDispatchResult
+from sqlalchemy import Column, MetaData
+from sqlalchemy.types import _Binary
+
+from vault.index_slot import SLOTS, term_column
+from vault.mapping.definitions import sealed_columns
+from vault.mapping.sealed_type import Sealed
+from vault.migrations.blind_index_ops import CreateBlindIndexOp, DropBlindIndexOp
+from vault.migrations.sealed_column_ops import AddSealedColumnOp, DropSealedColumnOp
+from vault.migrations.stored_columns import as_stored, bits_of, longest_of
+
+if TYPE_CHECKING:
+    from alembic.autogenerate.api import AutogenContext
+
+__all__ = ["rewrite"]
+
+
+def rewrite(context: "AutogenContext", upgrade: UpgradeOps) -> PriorityDispatchResult:
+    """The last step of the comparison, on what the others found; the downgrade is made of it afterwards."""
+    for operation in upgrade.ops:
+        if isinstance(operation, CreateTableOp):
+            operation.columns = [as_stored(part) if isinstance(part, Column) else part for part in operation.columns]
+        elif isinstance(operation, ModifyTableOps):
+            sealed = _declared(context, operation)
+            operation.ops = list(_created(_dropped(operation.ops, sealed), sealed))
+    return PriorityDispatchResult.CONTINUE
+
+
+def _declared(context: "AutogenContext", operation: ModifyTableOps) -> "dict[str, Column[Any]]":
+    """The sealed columns of the model's table. Alembic leaves the default schema unnamed, the model may name it."""
+    default = None if context.dialect is None else context.dialect.default_schema_name
+    place = (operation.schema or default, operation.table_name)
+    of_models = context.metadata
+    for metadata in [of_models] if isinstance(of_models, MetaData) else of_models or []:
+        for table in metadata.tables.values():
+            if (table.schema or default, table.name) == place:
+                return {column.name: column for column in sealed_columns(table)}
+    return {}
+
+
+def _created(
+    operations: "Iterable[MigrateOperation]", sealed: "dict[str, Column[Any]]"
+) -> "Iterator[MigrateOperation]":
+    """Added columns and indexes: of a sealed column one operation, of the whole of a blind index another."""
+    left = list(operations)
+    added = {one.column.name for one in left if isinstance(one, AddColumnOp)}
+    indexed = {tuple(_columns_of(one)): one for one in left if isinstance(one, CreateIndexOp)}
+    made: dict[str, CreateBlindIndexOp | None] = {}
+    used: list[CreateIndexOp] = []
+    for column in sealed.values():
+        for index in column.type.index:  # type: ignore[attr-defined]
+            first, second = (term_column(column.name, index.name, slot) for slot in SLOTS)
+            at = indexed.get((first,))
+            if at is not None and {first, second} <= added:
+                made[first], made[second] = _blind_index(at, column.name, index.name, index.bits), None
+                used.append(at)
+    for one in left:
+        match one:
+            case AddColumnOp(column=Column(type=Sealed() as kind) as column):
+                whole = AddSealedColumnOp(one.table_name, column.name, longest_bytes=kind.most_bytes, schema=one.schema)
+                whole.not_null = not column.nullable
+                yield whole
+            case AddColumnOp(column=Column(name=name)) if name in made:
+                index_op = made[name]
+                if index_op is not None:
+                    yield index_op
+            case AddColumnOp():
+                one.column = as_stored(one.column)
+                yield one
+            case CreateIndexOp() if one in used:
+                pass
+            case _:
+                yield one
+
+
+def _dropped(operations: "list[MigrateOperation]", sealed: "dict[str, Column[Any]]") -> "Iterator[MigrateOperation]":
+    """Dropped ones, as far as their names and types tell: the model does not know them any more."""
+    dropped = {
+        one.column_name: one for one in operations if isinstance(one, DropColumnOp) and _is_binary(one.to_column())
+    }
+    owners = sorted([*sealed, *dropped], key=len, reverse=True)
+    made: dict[int, DropBlindIndexOp] = {}
+    gone: set[str] = set()
+    for one in operations:
+        if not isinstance(one, DropIndexOp) or len(_columns_of(one)) != 1:
+            continue
+        (asked,) = _columns_of(one)
+        for owner in owners:
+            index = asked.removeprefix(f"{owner}_").removesuffix(f"_{SLOTS[0]}")
+            pair = {term_column(owner, index, slot) for slot in SLOTS}
+            if index and asked in pair and pair <= dropped.keys():
+                bits = bits_of(dropped[asked].to_column().type)
+                made[id(one)] = DropBlindIndexOp.of(_blind_index(one, owner, index, bits))
+                gone |= pair
+                break
+    were_sealed = {one.column_name for one in made.values()}
+    for one in operations:
+        if id(one) in made:
+            yield made[id(one)]
+        elif not isinstance(one, DropColumnOp):
+            yield one
+        elif one.column_name in were_sealed:
+            yield DropSealedColumnOp(
+                one.table_name, one.column_name, longest_bytes=longest_of(one.to_column().type), schema=one.schema
+            )
+        elif one.column_name not in gone:
+            yield one
+
+
+def _blind_index(at: CreateIndexOp | DropIndexOp, column: str, index: str, bits: int) -> CreateBlindIndexOp:
+    of_database = at.to_index()
+    return CreateBlindIndexOp(
+        str(at.table_name),
+        column,
+        index,
+        bits=bits,
+        unique=bool(of_database.unique),
+        index_name=of_database.name,
+        schema=at.schema,
+    )
+
+
+def _columns_of(operation: CreateIndexOp | DropIndexOp) -> list[str]:
+    return [column.name for column in operation.to_index().columns]
+
+
+def _is_binary(column: "Column[Any]") -> bool:
+    return isinstance(column.type, _Binary)
