@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ def fits(value: object, kind: ColumnType) -> bool:
             return isinstance(value, str)
         case "bytes":
             return isinstance(value, bytes)
+        case "uuid":
+            return isinstance(value, UUID)
         case "bool" | "decimal" | "date" | "datetime":
             return False  # no unit, and nothing to add up
 

@@ -13,6 +13,7 @@ from sqlalchemy import (
     MetaData,
     Numeric,
     Table,
+    Uuid,
 )
 from sqlalchemy.dialects.mysql import LONGBLOB, VARBINARY
 from sqlalchemy.types import TypeEngine
@@ -68,3 +69,5 @@ def _plain(kind: ColumnType, key_columns: int = 0) -> TypeEngine[Any]:  # noqa: 
             return Date()
         case "datetime":
             return DateTime(timezone=True)
+        case "uuid":
+            return Uuid()

@@ -1,3 +1,5 @@
+from uuid import UUID
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -38,6 +40,14 @@ def test_units_are_integers_or_full_length_hashes() -> None:
     assert units([1, 2], "int").dtype == np.int64
     hashed = units(["a", "b", "a"], "str")
     assert hashed.dtype == np.dtype("S32")
+    assert hashed[0] == hashed[2] != hashed[1]
+
+
+def test_a_uuid_can_be_a_unit_and_nothing_else_fits_there() -> None:
+    one, other = UUID(int=1), UUID(int=2)
+    assert fits(one, "uuid")
+    assert not fits(str(one), "uuid")
+    hashed = units([one, other, one], "uuid")
     assert hashed[0] == hashed[2] != hashed[1]
 
 

@@ -45,7 +45,14 @@ def test_every_normaliser_that_a_policy_can_name_exists(normaliser: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("kind", "codec"), [("bool", "bool/1"), ("decimal", "decimal/1"), ("date", "date/1"), ("datetime", "datetime/1")]
+    ("kind", "codec"),
+    [
+        ("bool", "bool/1"),
+        ("decimal", "decimal/1"),
+        ("date", "date/1"),
+        ("datetime", "datetime/1"),
+        ("uuid", "uuid/1"),
+    ],
 )
 def test_every_type_that_a_policy_can_name_has_its_codec(kind: str, codec: str) -> None:
     text = EXAMPLE.replace('photo = { type = "bytes" }', f'photo = {{ type = "{kind}", sealed = true }}')

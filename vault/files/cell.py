@@ -9,6 +9,7 @@ decimal as float, kept as it is written: 0.500 stays 0.500
 date    2031-03-30
 datetime 2031-03-30T02:30, with seconds and up to six digits of them, with Z or an offset such as +05:45 or without;
         a blank may stand for the T
+uuid    32 hexadecimal digits in small letters, with the four hyphens
 NULL    an unquoted empty cell, in a column that may be NULL; a quoted empty cell is an empty str or bytes
 """
 
@@ -18,10 +19,11 @@ from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Final
+from uuid import UUID
 
 from vault.policy import ColumnType
 
-Value = int | float | str | bytes | bool | Decimal | date | datetime
+Value = int | float | str | bytes | bool | Decimal | date | datetime | UUID
 INT64: Final = range(-(2**63), 2**63)
 
 _INT: Final = re.compile(r"0|-?[1-9][0-9]*+", re.ASCII)
@@ -33,6 +35,8 @@ _DATETIME: Final = re.compile(
     r"(?:Z|[+-][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?",
     re.ASCII,
 )
+_UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+_UUIDLIKE: Final = re.compile(r"\{?[0-9A-Fa-f]{8}(?:-?[0-9A-Fa-f]{4}){3}-?[0-9A-Fa-f]{12}\}?", re.ASCII)
 _DATELIKE: Final = re.compile(r"[0-9]{1,4}[-./ ][0-9]{1,2}[-./ ][0-9]{1,4}", re.ASCII)
 _LEADING_ZERO: Final = re.compile(r"-?0[0-9.]++", re.ASCII)
 _SEPARATED: Final = re.compile(r"[^0-9A-Za-z]?[0-9][0-9.,' _]*+[^0-9A-Za-z]?", re.ASCII)
@@ -61,6 +65,7 @@ _LOOKS: Final[dict[ColumnType, tuple[tuple[re.Pattern[str], str], ...]]] = {
         (_DATETIME, "a time that no clock shows"),
         (_DATE, "a date without a time; declare the column as date"),
     ),
+    "uuid": ((_UUIDLIKE, "a UUID in another spelling"),),
 }
 
 EXPECTED: Final[dict[ColumnType, str]] = {
@@ -72,6 +77,7 @@ EXPECTED: Final[dict[ColumnType, str]] = {
     "decimal": "a decimal number such as -0.50",
     "date": "a date such as 2031-03-30",
     "datetime": "a date and time such as 2031-03-30T02:30:00+05:45",
+    "uuid": "a UUID such as 6ba7b810-9dad-41d1-80b4-00c04fd430c8",
 }
 
 
@@ -136,6 +142,10 @@ def _datetime(text: str) -> datetime | None:
         return None
 
 
+def _uuid(text: str) -> UUID | None:
+    return UUID(text) if _UUID.fullmatch(text) else None
+
+
 _CONVERTERS: Final[dict[ColumnType, Callable[[str], Value | None]]] = {
     "int": _int,
     "float": _float,
@@ -145,4 +155,5 @@ _CONVERTERS: Final[dict[ColumnType, Callable[[str], Value | None]]] = {
     "decimal": _decimal,
     "date": _date,
     "datetime": _datetime,
+    "uuid": _uuid,
 }

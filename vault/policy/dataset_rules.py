@@ -9,7 +9,7 @@ from vault.exact_number import is_whole
 from vault.policy.dataset import Bounds, DatasetPolicy
 from vault.policy.table import ColumnPolicy, TablePolicy
 
-_UNIT_TYPES: Final = ("int", "str", "bytes")
+_UNIT_TYPES: Final = ("int", "str", "bytes", "uuid")
 _LABEL_TYPES: Final = {"int": int, "str": str}
 _INT64: Final = range(-(2**63), 2**63)
 
@@ -31,7 +31,7 @@ def _faults(dataset: DatasetPolicy, table: TablePolicy) -> Iterator[str]:
     if unit is None:
         yield f"unit: {_no_column(dataset.unit, table)}"
     elif unit.sealed or unit.type not in _UNIT_TYPES:
-        yield f"unit: {dataset.unit} cannot tell persons apart here; name a plain int, str or bytes column"
+        yield f"unit: {dataset.unit} cannot tell persons apart here; name a plain int, str, bytes or uuid column"
     for name, bounds in dataset.bounds.items():
         yield from (f"bounds.{name}{fault}" for fault in _bounds_faults(name, bounds, table))
     for name, labels in dataset.groups.items():

@@ -7,7 +7,7 @@ from pydantic import Field
 from vault.policy.name import Name
 from vault.policy.section import Section
 
-ColumnType = Literal["int", "float", "str", "bytes", "bool", "decimal", "date", "datetime"]
+ColumnType = Literal["int", "float", "str", "bytes", "bool", "decimal", "date", "datetime", "uuid"]
 NormaliserName = Literal["exact", "trimmed", "digits", "casefold"]
 
 

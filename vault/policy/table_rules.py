@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from vault.policy.table import ColumnPolicy, TablePolicy
 
-_CONTEXT_TYPES = ("int", "str", "bytes")
+_CONTEXT_TYPES = ("int", "str", "bytes", "uuid")
 # SQLite keeps a number as binary64, and no database keeps a time's own offset; a sealed value is kept as it is.
 _SEALED_TYPES = ("decimal", "datetime")
 # A field's terms stand in these columns beside it (its first index is called bidx).
@@ -41,7 +41,7 @@ def _key_faults(place: str, table: TablePolicy) -> Iterator[str]:
         elif column.sealed:
             yield f"{place}: {name} is sealed; a primary key is plain, since rows are found and bound by it"
         elif column.type not in _CONTEXT_TYPES:
-            yield f"{place}: {name} is a {column.type}; a primary key is int, str or bytes"
+            yield f"{place}: {name} is a {column.type}; a primary key is int, str, bytes or uuid"
 
 
 def _column_faults(name: str, column: ColumnPolicy, table: TablePolicy) -> Iterator[str]:
@@ -73,6 +73,6 @@ def _bind_faults(name: str, table: TablePolicy) -> Iterator[str]:
     if column.sealed:
         yield f"{name} is sealed; a field is bound to plain columns"
     if column.type not in _CONTEXT_TYPES:
-        yield f"{name} is a {column.type}; a field is bound to int, str or bytes columns"
+        yield f"{name} is a {column.type}; a field is bound to int, str, bytes or uuid columns"
     if table.nullable(name):
         yield f"{name} may be NULL; a field is bound to key columns, or to columns with nullable = false"

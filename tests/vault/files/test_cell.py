@@ -1,6 +1,7 @@
 import math
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,12 @@ from hypothesis import strategies as st
 
 from vault.files.cell import EXPECTED, converter, found
 from vault.policy import ColumnType
+
+
+@given(st.uuids())
+def test_every_uuid_is_read_in_its_one_spelling(value: UUID) -> None:
+    assert converter("uuid")(str(value)) == value
+    assert converter("uuid")(value.hex) is converter("uuid")(value.urn) is None
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
@@ -168,6 +175,9 @@ def test_a_float_may_be_spelled_in_these_ways(text: str, value: float) -> None:
         ("date", "2031-03-30T02:30", "declare the column as datetime"),
         ("datetime", "2031-03-30", "declare the column as date"),
         ("datetime", "2031-03-30T25:00", "no clock shows"),
+        ("uuid", "6BA7B810-9DAD-41D1-80B4-00C04FD430C8", "another spelling"),
+        ("uuid", "{6ba7b8109dad41d180b400c04fd430c8}", "another spelling"),
+        ("uuid", "sesame", "a text"),
     ],
 )
 def test_an_unfit_text_is_told_by_its_kind(kind: ColumnType, text: str, said: str) -> None:
