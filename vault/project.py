@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from sqlalchemy import Engine, Table, create_engine, false, inspect, literal, or_, select
+from sqlalchemy import Engine, MetaData, Table, create_engine, false, inspect, literal, or_, select
 
 from kms import (
     Keyring,
@@ -21,25 +22,38 @@ from kms import (
 from vault.attach import attach
 from vault.errors import PolicyError
 from vault.field import Field
+from vault.mapped_tables import table_policies
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.opened import OpenedVault
 from vault.policy import Policy
 from vault.raw_table import raw_table
 from vault.schema import tables
 
+MADE_BY: Final = {False: "typing: noisevault init", True: "your migrations, as in: alembic upgrade head"}
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A policy and what it names. Open one a process; it is shared by threads."""
+    """A policy and what it names. Open one a process; it is shared by threads.
+
+    Where the tables are mapped classes, `create` and `open` are given their MetaData, as `mapped`.
+    """
 
     policy: Policy
     engine: Engine
     tables: dict[str, Table]
     opened: OpenedVault
+    mapped: bool = False
 
     @classmethod
-    def create(cls, policy: Policy, settings: ProviderSettings, formers: Sequence[ProviderSettings] = ()) -> Project:
-        """Make what is not there yet: the keyring, with a key of each purpose, and the tables.
+    def create(
+        cls,
+        policy: Policy,
+        settings: ProviderSettings,
+        formers: Sequence[ProviderSettings] = (),
+        mapped: MetaData | None = None,
+    ) -> Project:
+        """Make what is not there yet: the keyring, with a key of each purpose, and the tables, but for mapped ones.
 
         formers: as open_keks.
 
@@ -48,15 +62,21 @@ class Project:
         store = KeyStore(open_key_database(policy.keys_url))
         store.create_schema()
         if policy.vault.keyring not in store.names():
-            _require_nothing_sealed(policy)
+            _require_nothing_sealed(policy, tables(policy) if mapped is None else mapped)
             Keyring.create(store, open_keks(policy, settings, formers), policy.vault.keyring)
-        project = cls.open(policy, settings, formers)
-        for table in project.tables.values():
+        project = cls.open(policy, settings, formers, mapped)
+        for table in project.tables.values() if mapped is None else ():
             table.create(project.engine, checkfirst=True)
         return project
 
     @classmethod
-    def open(cls, policy: Policy, settings: ProviderSettings, formers: Sequence[ProviderSettings] = ()) -> Project:
+    def open(
+        cls,
+        policy: Policy,
+        settings: ProviderSettings,
+        formers: Sequence[ProviderSettings] = (),
+        mapped: MetaData | None = None,
+    ) -> Project:
         """formers: as open_keks.
 
         Raises: KmsError when the keys cannot be had; DefinitionChangedError when the data was written otherwise.
@@ -64,9 +84,9 @@ class Project:
         keyring, store = open_keyring(policy, settings, formers)
         opened = OpenedVault(keyring, store)
         engine = create_engine(policy.database_url, hide_parameters=True)
-        metadata = tables(policy)
+        metadata = tables(policy) if mapped is None else mapped
         attach(engine, opened, metadata)
-        return cls(policy, engine, dict(metadata.tables), opened)
+        return cls(policy, engine, dict(metadata.tables), opened, mapped is not None)
 
     def table(self, name: str) -> Table:
         """Raises: PolicyError naming the tables there are."""
@@ -79,11 +99,12 @@ class Project:
         return {column.name: self.opened.field(definition_of(column)) for column in sealed_columns(table)}
 
     def require_tables(self) -> None:
-        """Raises: PolicyError if a table of the policy is not in the database."""
-        there = set(inspect(self.engine).get_table_names())
-        missing = sorted(set(self.tables) - there)
+        """Raises: PolicyError if a table is not in the database; of mapped classes, those with sealed columns count."""
+        there = inspect(self.engine)
+        needed = {name: table for name, table in self.tables.items() if not self.mapped or sealed_columns(table)}
+        missing = sorted(n for n, table in needed.items() if not there.has_table(table.name, schema=table.schema))
         if missing:
-            raise PolicyError(f"the database has no table {', '.join(missing)}; make it by: noisevault init")
+            raise PolicyError(f"the database has no table {', '.join(missing)}; make it by {MADE_BY[self.mapped]}")
 
     @property
     def active_data_key_id(self) -> str:
@@ -94,14 +115,14 @@ class Project:
             return "none (closed)"
 
 
-def _require_nothing_sealed(policy: Policy) -> None:
+def _require_nothing_sealed(policy: Policy, metadata: MetaData) -> None:
     """That no table holds values which a new keyring could not open: then the key store was lost or is elsewhere."""
     engine = create_engine(policy.database_url, hide_parameters=True)
     there = inspect(engine)
-    for table in tables(policy).tables.values():
-        if not there.has_table(table.name):
+    for table in metadata.tables.values():
+        if not there.has_table(table.name, schema=table.schema):
             continue
-        stored = {column["name"] for column in there.get_columns(table.name)}
+        stored = {column["name"] for column in there.get_columns(table.name, schema=table.schema)}
         raw = raw_table(table)
         sealed = [raw.c[column.name].is_not(None) for column in sealed_columns(table) if column.name in stored]
         with engine.connect() as connection:
@@ -153,10 +174,13 @@ def require_files(policy: Policy) -> None:
         )
 
 
-def policy_beside(path: Path) -> Policy:
-    """Raises: PolicyError, saying how to begin when there is no file."""
+def policy_beside(path: Path, mapped: MetaData | None = None) -> Policy:
+    """mapped: the application's own tables, for a policy that names none.
+
+    Raises: PolicyError, saying how to begin when there is no file.
+    """
     if not path.exists():
         raise PolicyError(
             f"there is no policy file {path}; write an example to begin with by: noisevault init --example"
         )
-    return Policy.load(path)
+    return Policy.load(path, None if mapped is None else table_policies(mapped))

@@ -12,6 +12,7 @@ from rich.text import Text
 
 import dp
 from vault.bridge import answer, open_ledger
+from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.errors import PolicyError
 from vault.policy import Policy
@@ -24,13 +25,14 @@ def ask(
     dataset: Annotated[str | None, typer.Option(help="The dataset; not needed when the policy has one.")] = None,
     who: Annotated[str | None, typer.Option(help="The name in the audit log; your login by default.")] = None,
     policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask for aggregates; each question is charged on its own. For trusted users: this command holds the keys."""
     nano_epsilon = dp.parse_epsilon(epsilon)
     who = who or login()
     asked = [parse(text) for text in questions]
-    project = open_project(policy)
+    project = open_project(policy, models)
     name = dataset or only_dataset(project.policy)
     ledger = open_ledger(project.policy, project.opened.keyring)
     for question in asked:
@@ -44,9 +46,9 @@ def ask(
         Console().print(in_one_line(name, ledger.status(name)), highlight=False)
 
 
-def budget(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> None:
+def budget(policy: PolicyOption = POLICY, models: ModelsOption = None, as_json: JsonOption = False) -> None:
     """Show what each dataset may cost one person for ever, and what is left."""
-    project = open_project(policy)
+    project = open_project(policy, models)
     ledger = open_ledger(project.policy, project.opened.keyring)
     for name in project.policy.dataset:
         status = ledger.status(name)

@@ -8,6 +8,7 @@ from dp import DpError
 from kms import KmsError
 from vault.bridge import budgets_that_differ, open_ledger
 from vault.cli.key_faults import key_faults, say_faults
+from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, PolicyOption, open_project
 from vault.errors import VaultError
 from vault.policy import unbound_fields
@@ -15,10 +16,10 @@ from vault.project import Project
 from vault.scan import Scan
 
 
-def check(policy: PolicyOption = POLICY) -> None:
+def check(policy: PolicyOption = POLICY, models: ModelsOption = None) -> None:
     """Verify policy, keys, audit log and every sealed value; exits with 1 when something is wrong."""
     console = Console()
-    project = open_project(policy)
+    project = open_project(policy, models)
     say_faults(console, faults(project))
     console.print("keys open, values authenticate, the audit log is whole, datasets bind their unit")
 

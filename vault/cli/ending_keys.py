@@ -12,6 +12,7 @@ from kms.lifecycle import DEFAULT_WAIT, SHORTEST_WAIT
 from kms.utc_text import to_the_minute
 from vault.cli.duration import parse_duration
 from vault.cli.key_id import parse_key_id
+from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, PolicyOption, load_policy, open_keys, open_project
 from vault.cli.still_needed import StillNeeded
 from vault.errors import PolicyError
@@ -45,10 +46,11 @@ def retire(
     ] = None,
     short_wait: Annotated[bool, typer.Option("--short-wait", help="Allow a wait of less than 7 days.")] = False,
     policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
 ) -> None:
     """Take a key that nothing needs out of use. It can be restored until it is destroyed, after the wait."""
     require_confirmed(policy, confirm)
-    project = open_project(policy)
+    project = open_project(policy, models)
     record = project.opened.keyring.lifecycle.retire(
         key_id,
         DEFAULT_WAIT if wait is None else wait,
@@ -69,11 +71,15 @@ def restore(key_id: KeyIdArgument, policy: PolicyOption = POLICY) -> None:
 
 
 def destroy(
-    key_id: KeyIdArgument, confirm: ConfirmOption, looked_at: LookedAtOption = None, policy: PolicyOption = POLICY
+    key_id: KeyIdArgument,
+    confirm: ConfirmOption,
+    looked_at: LookedAtOption = None,
+    policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
 ) -> None:
     """Erase a retired key whose wait is over, for ever."""
     require_confirmed(policy, confirm)
-    project = open_project(policy)
+    project = open_project(policy, models)
 
     def look(record: KeyRecord) -> None:
         needed = StillNeeded(project)

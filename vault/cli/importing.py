@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, PolicyOption, open_project
 from vault.errors import PolicyError
 from vault.files.csv_file import numbered_rows
@@ -18,9 +19,10 @@ def import_file(
     table: Annotated[str | None, typer.Option(help="The table; not needed when the policy has one.")] = None,
     delimiter: Annotated[str, typer.Option(help="What stands between cells: , ; | or \\t.")] = ",",
     policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
 ) -> None:
     """Read a CSV file into a table: every row, or, when one row is wrong, none."""
-    project = open_project(policy)
+    project = open_project(policy, models)
     name = table or only_table(project)
     rows = load(
         project.engine,

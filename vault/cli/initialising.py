@@ -12,6 +12,7 @@ from kms import KeyFileError
 from kms.providers.local import create_key_file
 from vault.bridge import declare_budgets, open_ledger
 from vault.cli.asking import in_one_line as budget_in_one_line
+from vault.cli.models import ModelsOption, load_models
 from vault.cli.options import (
     POLICY,
     PolicyOption,
@@ -20,6 +21,7 @@ from vault.cli.options import (
     local_key_file,
     provider_settings,
     read_passphrase,
+    require_named,
 )
 from vault.errors import PolicyError
 from vault.project import Project, has_keyring
@@ -27,19 +29,25 @@ from vault.project import Project, has_keyring
 
 def init(
     policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
     example: Annotated[bool, typer.Option("--example", help="Write an example policy instead, to edit.")] = False,
     passphrase: Annotated[
         bool,
         typer.Option("--passphrase", help="Protect the new key file by one: typed, or of NOISEVAULT_PASSPHRASE_FILE."),
     ] = False,
 ) -> None:
-    """Make the key file, the keyring, the tables and the budgets that the policy names; what is there stays."""
+    """Make the key file, the keyring, the tables and the budgets that the policy names; what is there stays.
+
+    The tables of --models are left to the application, as to: alembic upgrade head.
+    """
     console = Console(soft_wrap=True, highlight=False, markup=False)
     if example:
         write_example(policy)
         console.print(f"wrote {policy}; edit it, then type: noisevault init")
         return
-    rules = load_policy(policy)
+    mapped = load_models(models)
+    rules = load_policy(policy, mapped)
+    require_named(rules)
     key_file = local_key_file(rules.vault.kek)
     if passphrase and (key_file is None or key_file.exists()):
         raise PolicyError("--passphrase is for a new local key file; this policy's key is there already or elsewhere")
@@ -56,11 +64,12 @@ def init(
         console.print(f"key-encryption key: {key_file} (mode 0600); keep a copy elsewhere, without it nothing opens")
         if passphrase:
             console.print("without the passphrase it does not open either; nobody can recover it")
-    project = Project.create(rules, settings or provider_settings(rules.vault.kek), former_settings(rules))
+    project = Project.create(rules, settings or provider_settings(rules.vault.kek), former_settings(rules), mapped)
     ledger = open_ledger(rules, project.opened.keyring)
     declare_budgets(ledger, rules)
     console.print(f"keyring {rules.vault.keyring}: active data key {project.active_data_key_id}")
-    console.print(f"tables: {', '.join(project.tables)}; datasets: {', '.join(rules.dataset) or 'none'}")
+    told = "tables, which you make" if project.mapped else "tables"
+    console.print(f"{told}: {', '.join(project.tables)}; datasets: {', '.join(rules.dataset) or 'none'}")
     for name in rules.dataset:
         console.print(budget_in_one_line(name, ledger.status(name)))
 

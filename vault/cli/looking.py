@@ -12,6 +12,7 @@ from rich.text import Text
 from sqlalchemy import Table, select
 
 from vault.cli.importing import only_table
+from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.errors import PolicyError
 from vault.files.cell import EXPECTED, converter
@@ -28,15 +29,16 @@ def find(
     value: Annotated[str, typer.Argument(help="The value to look up.")],
     table: TableOption = None,
     policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the rows in which COLUMN equals VALUE; exits with 1 when there is none."""
-    project = open_project(policy)
+    project = open_project(policy, models)
     name = table or only_table(project)
     found = project.table(name)
     declared = project.policy.table[name].column
     if column not in declared:
-        raise PolicyError(f"table {name} has no column {column!r}; it has: {', '.join(declared)}")
+        raise PolicyError(f"table {name} has no column {column!r} to look up by; it has: {', '.join(declared)}")
     if declared[column].sealed and declared[column].index is None:
         raise PolicyError(
             f"{name}.{column} is sealed without an index, so that nothing can be looked up by it; an index is given in"
@@ -44,8 +46,8 @@ def find(
         )
     asked = typed(value, column, declared[column].type)
     with project.engine.connect() as connection:
-        rows = connection.execute(select(*visible(found, declared)).where(found.c[column] == asked)).mappings().all()
-    print_rows(list(declared), rows, as_json=as_json)
+        rows = connection.execute(select(found).where(found.c[column] == asked)).mappings().all()
+    print_rows(visible(found), rows, as_json=as_json)
     if not rows:
         typer.echo(f"no row of {name} has that {column}", err=True)
         raise typer.Exit(1)
@@ -56,14 +58,15 @@ def show(
     limit: Annotated[int, typer.Option(min=1, help="How many rows.")] = 5,
     raw: Annotated[bool, typer.Option("--raw", help="The stored bytes, as a thief of the disk sees them.")] = False,
     policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the first rows of a table in key order."""
-    project = open_project(policy)
+    project = open_project(policy, models)
     name = table or only_table(project)
     shown = raw_table(project.table(name)) if raw else project.table(name)
-    names = [c.name for c in shown.columns] if raw else list(project.policy.table[name].column)
-    statement = select(*(shown.c[n] for n in names)).order_by(*shown.primary_key.columns).limit(limit)
+    names = visible(shown)
+    statement = select(shown).order_by(*shown.primary_key.columns).limit(limit)
     with project.engine.connect() as connection:
         rows = connection.execute(statement).mappings().all()
     print_rows(names, rows, as_json=as_json)
@@ -77,8 +80,9 @@ def typed(value: str, column: str, kind: ColumnType) -> object:
     return found
 
 
-def visible(table: Table, names: Iterable[str]) -> list[Any]:
-    return [table.c[name] for name in names]
+def visible(table: Table) -> list[str]:
+    """The columns that a SELECT of the table has: without those of terms, unless they are shown raw."""
+    return [column.name for column in select(table).selected_columns]
 
 
 def print_rows(names: Sequence[str], rows: Iterable[Mapping[Any, Any]], *, as_json: bool) -> None:

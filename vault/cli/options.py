@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from sqlalchemy import MetaData
 
 from kms import KeyFileError, Keyring, ProviderSettings, SecretText
 from kms.private_file import read_private_file
 from kms.providers.local import is_passphrase_protected
 from vault.cli.former_environment import former_environment
+from vault.cli.models import load_models
 from vault.cli.vault_login import vault_login
 from vault.errors import PolicyError
 from vault.policy import Policy
@@ -114,8 +116,8 @@ def _line_of(file: Path) -> SecretText:
     return SecretText(line)
 
 
-def load_policy(path: Path) -> Policy:
-    return policy_beside(path)
+def load_policy(path: Path, mapped: MetaData | None = None) -> Policy:
+    return policy_beside(path, mapped)
 
 
 def open_keys(path: Path) -> Keyring:
@@ -126,9 +128,20 @@ def open_keys(path: Path) -> Keyring:
     return keyring
 
 
-def open_project(path: Path) -> Project:
-    policy = policy_beside(path)
+def require_named(policy: Policy) -> None:
+    """Raises: PolicyError where neither the policy nor --models has named a table."""
+    if not policy.table:
+        raise PolicyError(
+            "the policy has no [table]: name tables there, or your mapped classes by --models MODULE:BASE"
+        )
+
+
+def open_project(path: Path, models: str | None = None) -> Project:
+    """models: the mapped classes that are the tables, for a policy that names none."""
+    mapped = load_models(models)
+    policy = policy_beside(path, mapped)
+    require_named(policy)
     require_files(policy)
-    project = Project.open(policy, provider_settings(policy.vault.kek), former_settings(policy))
+    project = Project.open(policy, provider_settings(policy.vault.kek), former_settings(policy), mapped)
     project.require_tables()
     return project

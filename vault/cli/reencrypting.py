@@ -7,9 +7,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from sqlalchemy import Table
 
+from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, PolicyOption, open_project
 from vault.jobs.reencrypt import ROWS_A_BATCH, Reencryption, Report
 from vault.jobs.reencrypt import Progress as Step
+from vault.mapping.definitions import sealed_columns
 from vault.project import Project
 
 
@@ -17,12 +19,14 @@ def reencrypt_tables(
     table: Annotated[list[str] | None, typer.Argument(help="Tables; all of the policy when none is given.")] = None,
     rows_a_batch: Annotated[int, typer.Option(min=1, help="Rows read and written in one transaction.")] = ROWS_A_BATCH,
     policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
 ) -> None:
     """Move every sealed value to the active key. May be stopped anywhere and started again; services go on."""
-    project = open_project(policy)
+    project = open_project(policy, models)
     console = Console()
+    tables = [project.table(name) for name in table or project.tables]
     reports = [
-        reencrypt_with_progress(project, project.table(name), console, rows_a_batch) for name in table or project.tables
+        reencrypt_with_progress(project, one, console, rows_a_batch) for one in tables if table or sealed_columns(one)
     ]
     for report in reports:
         console.print(in_one_line(report, project.active_data_key_id), highlight=False, soft_wrap=True)

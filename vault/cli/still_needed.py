@@ -61,5 +61,5 @@ class StillNeeded:
             options = " ".join(f"--looked-at {label}" for label in left)
             raise KeyInUseError(
                 f"data key {record.key_id.hex()} sealed values of {', '.join(left)}, which the policy does not name:"
-                f" run reencrypt with the policy that does; when nothing there names the key, add {options}"
+                f" run reencrypt with the policy or models that do; when nothing there names the key, add {options}"
             )

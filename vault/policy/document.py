@@ -1,6 +1,7 @@
 """Policy: the whole of noisevault.toml, checked: where things are, the tables, the datasets."""
 
 import tomllib
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Self
@@ -19,16 +20,20 @@ from vault.policy.table_rules import table_faults
 
 
 class Policy(Section):
-    """A checked policy: a value that exists is consistent, and its paths are absolute."""
+    """A checked policy: a value that exists is consistent, and its paths are absolute.
+
+    table: of the file, or of an application's mapped classes; empty when neither was given, which is enough for keys.
+    """
 
     vault: Storage
-    table: Annotated[dict[Name, TablePolicy], Field(min_length=1)]
+    table: Annotated[dict[Name, TablePolicy], Field(min_length=1)] = Field(default_factory=dict)
     dataset: dict[Name, DatasetPolicy] = Field(default_factory=dict)
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def load(cls, path: Path, mapped: Mapping[str, TablePolicy] | None = None) -> Self:
         """Read a policy file; relative paths in it are relative to its folder.
 
+        mapped: the tables of an application's mapped classes, for a file that names none.
         Raises: PolicyFaultsError (a PolicyError), with all faults of one kind: first the file's spelling, then the
         shape of its values, then what contradicts what.
         """
@@ -39,11 +44,17 @@ class Policy(Section):
         except UnicodeDecodeError:
             reason = "is not UTF-8 text; save it as UTF-8"
         else:
-            return cls.read(text, path.parent.absolute(), path.name)
+            return cls.read(text, path.parent.absolute(), path.name, mapped)
         raise PolicyFaultsError(str(path), [reason])
 
     @classmethod
-    def read(cls, text: str, folder: Path, file: str = "noisevault.toml") -> Self:
+    def read(
+        cls,
+        text: str,
+        folder: Path,
+        file: str = "noisevault.toml",
+        mapped: Mapping[str, TablePolicy] | None = None,
+    ) -> Self:
         """The policy of a file's text. folder: what relative paths are relative to; file: its name in errors.
 
         Raises: PolicyFaultsError as `load`.
@@ -51,10 +62,14 @@ class Policy(Section):
         policy = cls._shaped(text, file)
         placed, faults = policy.vault.placed(folder)
         lines = [f"vault.{key}: {wrong}" for key, wrong in faults]
-        lines += table_faults(policy.table) + dataset_faults(policy.dataset, policy.table)
+        lines += table_faults(policy.table)
+        if mapped is not None and policy.table:
+            lines.append("table: the mapped classes of --models are the tables; remove this section, or --models")
+        tables = policy.table if mapped is None else dict(mapped)
+        lines += dataset_faults(policy.dataset, tables) if tables else []
         if lines:
             raise PolicyFaultsError(file, lines)
-        return policy.model_copy(update={"vault": placed})
+        return policy.model_copy(update={"vault": placed, "table": tables})
 
     @classmethod
     def _shaped(cls, text: str, file: str) -> Self:

@@ -46,7 +46,21 @@ def test_broken_toml_names_its_line() -> None:
 def test_an_empty_policy_lacks_its_sections() -> None:
     with pytest.raises(PolicyFaultsError) as caught:
         Policy.read("", Path("/srv"))
-    assert caught.value.faults == ("vault: is missing", "table: is missing")
+    assert caught.value.faults == ("vault: is missing",)
+
+
+def test_a_policy_without_tables_is_enough_for_keys_and_leaves_its_datasets_to_be_checked_with_them() -> None:
+    text = EXAMPLE[: EXAMPLE.index("[table")] + EXAMPLE[EXAMPLE.index("[dataset") :]
+    assert Policy.read(text, Path("/srv")).table == {}
+    known = example_policy().table
+    assert Policy.read(text, Path("/srv"), mapped=known).table == known
+    with pytest.raises(PolicyFaultsError, match=r"dataset\.rand\.table: there is no table person_year"):
+        Policy.read(text, Path("/srv"), mapped={"t": known["person_year"]})
+
+
+def test_tables_are_named_in_one_place() -> None:
+    with pytest.raises(PolicyFaultsError, match="table: the mapped classes of --models are the tables; remove"):
+        Policy.read(EXAMPLE, Path("/srv"), mapped=example_policy().table)
 
 
 def test_a_policy_needs_no_dataset() -> None:

@@ -1,0 +1,92 @@
+"""Mapped classes and a policy say the same in their own words."""
+
+import uuid
+from enum import Enum
+from typing import Any
+
+import pytest
+from sqlalchemy import JSON, Column, DateTime, Integer, MetaData, String, Table, Text, Uuid
+from sqlalchemy import Enum as SqlEnum
+
+from tests.vault.projects import write_policy
+from vault.errors import PolicyError
+from vault.mapped_tables import table_policies
+from vault.mapping import AnyInteger, Sealed, definition_of, sealed_columns
+from vault.normalise import digits
+from vault.policy import ColumnPolicy, Policy
+from vault.schema import tables
+from vault.term import BlindIndex
+
+
+class Color(Enum):
+    RED = 1
+
+
+def described(*columns: "Column[Any]") -> dict[str, ColumnPolicy]:
+    metadata = MetaData()
+    Table("t", metadata, Column("id", Uuid, primary_key=True, default=uuid.uuid4), *columns)
+    return table_policies(metadata)["t"].column
+
+
+def test_the_tables_of_a_policy_are_described_as_the_policy_does(tmp_path: Any) -> None:
+    policy = Policy.load(write_policy(tmp_path))
+    (table,) = table_policies(tables(policy)).values()
+    declared = policy.table["visit"]
+    assert (table.key, table.sealed, list(table.column)) == (declared.key, declared.sealed, list(declared.column))
+    for name, column in table.column.items():
+        assert column.model_copy(update={"nullable": None}) == declared.column[name], name
+        assert table.nullable(name) == declared.nullable(name)
+
+
+def test_columns_have_the_words_of_a_policy() -> None:
+    columns = described(
+        Column("born", Sealed(DateTime(timezone=True))),
+        Column("big", Sealed(AnyInteger)),
+        Column("padded", Sealed(Text, pad=64)),
+        Column("name", String(40), nullable=False),
+    )
+    kinds = {name: column.type for name, column in columns.items()}
+    assert kinds == {"id": "uuid", "born": "datetime", "big": "int", "padded": "str", "name": "str"}
+    assert not columns["name"].nullable
+
+
+def test_terms_and_types_that_no_text_can_give_are_left_out() -> None:
+    columns = described(
+        Column("ssn", Sealed(Text, index=BlindIndex(digits))),
+        Column("chart", Sealed(JSON)),
+        Column("plain", JSON),
+        Column("color", SqlEnum(Color)),
+    )
+    assert set(columns) == {"id", "ssn"}
+    assert columns["ssn"].index is not None
+
+
+def test_an_index_that_does_not_answer_is_none() -> None:
+    column = described(Column("ssn", Sealed(Text, index=BlindIndex(bits=8))))["ssn"]
+    assert column.sealed
+    assert column.index is None
+
+
+def test_a_column_with_two_names_is_refused() -> None:
+    with pytest.raises(PolicyError, match=r"t\.name has another key= than its name"):
+        described(Column("name", String, key="called"))
+
+
+def test_a_uuid_of_a_policy_and_of_a_mapped_class_are_one_definition() -> None:
+    text = """
+[vault]
+database = "sqlite:///a.db"
+kek = "local:kek"
+[table.t]
+key = ["id"]
+[table.t.column]
+id = { type = "uuid" }
+n = { type = "int", sealed = true, bind = ["id"] }
+"""
+    from pathlib import Path
+
+    metadata = MetaData()
+    Table("t", metadata, Column("id", Uuid, primary_key=True), Column("n", Sealed(Integer, bind="id")))
+    of_policy = tables(Policy.read(text, Path("/srv")))
+    (one,), (other,) = (sealed_columns(of.tables["t"]) for of in (metadata, of_policy))
+    assert definition_of(one) == definition_of(other)

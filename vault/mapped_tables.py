@@ -1,0 +1,64 @@
+"""Mapped tables: an application's own tables in a policy's words, for what asks and imports by them."""
+
+from typing import Any, Final
+
+from sqlalchemy import Column, MetaData, Table
+from sqlalchemy.types import TypeEngine
+
+from vault.errors import DefinitionError, PolicyError
+from vault.mapping.declared_type import codec_id_of
+from vault.mapping.sealed_column import Declaration
+from vault.mapping.term_type import Term
+from vault.policy import ColumnPolicy, ColumnType, IndexPolicy, TablePolicy
+
+__all__ = ["table_policies"]
+
+WORD_OF: Final[dict[str, ColumnType]] = {
+    "int64/1": "int",
+    "int/1": "int",
+    "float64/1": "float",
+    "str/1": "str",
+    "bytes/1": "bytes",
+    "bool/1": "bool",
+    "decimal/1": "decimal",
+    "date/1": "date",
+    "datetime/1": "datetime",
+    "uuid/1": "uuid",
+}
+
+
+def table_policies(metadata: MetaData) -> dict[str, TablePolicy]:
+    """Every table by its name (`schema.name` where it has a schema).
+
+    A column of a type that a policy has no word for, such as JSON or an Enum, is left out: no text of a CSV file or
+    a command line is its value. Raises: PolicyError.
+    """
+    return {name: _described(table) for name, table in metadata.tables.items()}
+
+
+def _described(table: Table) -> TablePolicy:
+    columns: dict[str, ColumnPolicy] = {}
+    for column in table.columns:
+        if column.key != column.name:
+            raise PolicyError(f"{table.fullname}.{column.name} has another key= than its name; leave key= out")
+        word = None if isinstance(column.type, Term) else _word(column.type)
+        if word is not None:
+            columns[column.name] = _column(column, word)
+    # What a policy file is checked for, SQLAlchemy was: names may be longer and have other letters here.
+    return TablePolicy.model_construct(key=tuple(key.name for key in table.primary_key.columns), column=columns)
+
+
+def _word(kind: TypeEngine[Any]) -> ColumnType | None:
+    try:
+        return WORD_OF.get(codec_id_of(kind.stored if isinstance(kind, Declaration) else kind))
+    except DefinitionError:
+        return None
+
+
+def _column(column: "Column[Any]", word: ColumnType) -> ColumnPolicy:
+    kind = column.type
+    if not isinstance(kind, Declaration) or kind.owner is None:
+        return ColumnPolicy.model_construct(type=word, nullable=column.nullable)
+    asked = kind.owner.asked_index
+    index = None if asked is None else IndexPolicy.model_construct(normalise=asked.normaliser.id.partition("/")[0])
+    return ColumnPolicy.model_construct(type=word, sealed=True, bind=kind.bind, index=index, nullable=column.nullable)
