@@ -8,7 +8,6 @@ from sqlalchemy.types import TypeEngine
 from vault.errors import DefinitionError, PolicyError
 from vault.mapping.declared_type import codec_id_of
 from vault.mapping.sealed_column import Declaration
-from vault.mapping.term_type import Term
 from vault.policy import ColumnPolicy, ColumnType, IndexPolicy, TablePolicy
 
 __all__ = ["table_policies"]
@@ -41,7 +40,7 @@ def _described(table: Table) -> TablePolicy:
     for column in table.columns:
         if column.key != column.name:
             raise PolicyError(f"{table.fullname}.{column.name} has another key= than its name; leave key= out")
-        word = None if isinstance(column.type, Term) else _word(column.type)
+        word = _word(column.type)
         if word is not None:
             columns[column.name] = _column(column, word)
     # What a policy file is checked for, SQLAlchemy was: names may be longer and have other letters here.

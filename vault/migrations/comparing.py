@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from alembic.util import PriorityDispatchResult
 from sqlalchemy import Column
-from sqlalchemy.engine import Dialect
-from sqlalchemy.types import TypeEngine, _Binary
+from sqlalchemy.types import _Binary
 
 from vault.errors import DefinitionError
 from vault.mapping.sealed_column import Declaration
-from vault.migrations.stored_columns import MYSQL, stored_type
+from vault.migrations.stored_columns import stored_type
 
 if TYPE_CHECKING:
     from alembic.autogenerate.api import AutogenContext
@@ -50,16 +49,9 @@ def compare_type(
         if isinstance(declared.type, Declaration):
             raise DefinitionError(PLAIN.format(".".join(filter(None, (schema, table, name)))))
         operation.existing_type, operation.modify_type = found.type, wanted
-    elif not _same_bytes(found.type, wanted, context.dialect):
+    elif found.type.compile(context.dialect) != wanted.compile(context.dialect):  # MariaDB alone has lengths
         operation.existing_type, operation.modify_type = found.type, wanted
     return PriorityDispatchResult.STOP
-
-
-def _same_bytes(found: TypeEngine[Any], wanted: TypeEngine[Any], dialect: Dialect) -> bool:
-    """Bytes are bytes but on MariaDB, which has them of many lengths."""
-    if dialect.name not in MYSQL:
-        return True
-    return found.compile(dialect) == wanted.compile(dialect)
 
 
 def _has_terms(found: "Column[Any]") -> bool:

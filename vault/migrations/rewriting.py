@@ -9,12 +9,13 @@ from alembic.operations.ops import (
     CreateTableOp,
     DropColumnOp,
     DropIndexOp,
+    DropTableOp,
     MigrateOperation,
     ModifyTableOps,
     UpgradeOps,
 )
 from alembic.util import PriorityDispatchResult
-from sqlalchemy import Column, MetaData
+from sqlalchemy import Column, MetaData, Table
 from sqlalchemy.types import _Binary
 
 from vault.index_slot import SLOTS, term_column
@@ -23,6 +24,7 @@ from vault.mapping.sealed_type import Sealed
 from vault.migrations.blind_index_ops import CreateBlindIndexOp, DropBlindIndexOp
 from vault.migrations.sealed_column_ops import AddSealedColumnOp, DropSealedColumnOp
 from vault.migrations.stored_columns import as_stored, bits_of, longest_of
+from vault.policy.name import RESERVED_PREFIX
 
 if TYPE_CHECKING:
     from alembic.autogenerate.api import AutogenContext
@@ -32,6 +34,7 @@ __all__ = ["rewrite"]
 
 def rewrite(context: "AutogenContext", upgrade: UpgradeOps) -> PriorityDispatchResult:
     """The last step of the comparison, on what the others found; the downgrade is made of it afterwards."""
+    upgrade.ops = [operation for operation in upgrade.ops if not _is_of_the_vault(context, operation)]
     for operation in upgrade.ops:
         if isinstance(operation, CreateTableOp):
             operation.columns = [as_stored(part) if isinstance(part, Column) else part for part in operation.columns]
@@ -41,15 +44,27 @@ def rewrite(context: "AutogenContext", upgrade: UpgradeOps) -> PriorityDispatchR
     return PriorityDispatchResult.CONTINUE
 
 
+def _is_of_the_vault(context: "AutogenContext", operation: MigrateOperation) -> bool:
+    """Whether it would drop a table of keys, definitions or budgets: no model declares them, all depends on them."""
+    if not isinstance(operation, DropTableOp | ModifyTableOps):
+        return False
+    name = operation.table_name
+    return name.startswith(RESERVED_PREFIX) and all(name != table.name for table in _tables(context))
+
+
+def _tables(context: "AutogenContext") -> "Iterator[Table]":
+    of_models = context.metadata
+    for metadata in [of_models] if isinstance(of_models, MetaData) else of_models or []:
+        yield from metadata.tables.values()
+
+
 def _declared(context: "AutogenContext", operation: ModifyTableOps) -> "dict[str, Column[Any]]":
     """The sealed columns of the model's table. Alembic leaves the default schema unnamed, the model may name it."""
     default = None if context.dialect is None else context.dialect.default_schema_name
     place = (operation.schema or default, operation.table_name)
-    of_models = context.metadata
-    for metadata in [of_models] if isinstance(of_models, MetaData) else of_models or []:
-        for table in metadata.tables.values():
-            if (table.schema or default, table.name) == place:
-                return {column.name: column for column in sealed_columns(table)}
+    for table in _tables(context):
+        if (table.schema or default, table.name) == place:
+            return {column.name: column for column in sealed_columns(table)}
     return {}
 
 

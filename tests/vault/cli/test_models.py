@@ -101,6 +101,7 @@ def test_both_give_the_same_fields(application: Run, tmp_path: Path) -> None:
     mapped = make_tables(tmp_path)
     write_policy(tmp_path)
     policed = Project.open(Policy.load(tmp_path / "noisevault.toml"), ProviderSettings())
+    assert all(mapped.tables[name] is table for name, table in load_models("clinic_models:Base").tables.items())
     of_models, of_policy = (project.fields(project.table("visit")) for project in (mapped, policed))
     assert {n: f.definition for n, f in of_models.items()} == {n: f.definition for n, f in of_policy.items()}
     for number, (writer, reader) in enumerate(((mapped, policed), (policed, mapped))):

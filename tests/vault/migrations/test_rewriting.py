@@ -4,12 +4,15 @@ import ast
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Column, LargeBinary, MetaData, String, Text, create_engine, inspect
+from sqlalchemy import Column, Integer, LargeBinary, MetaData, String, Table, Text, create_engine, inspect
 from sqlalchemy.schema import CreateSchema
 
+from dp.ledger.schema import metadata as ledger_tables
+from kms import KeyStore
 from tests.vault.mapping.clinic import Base
 from tests.vault.migrations.alembic_project import AlembicProject
 from tests.vault.migrations.hospital import FULL, HALF, mail, patients, ssn
+from vault.definition_store import create_schema as create_definitions
 from vault.mapping import Sealed
 from vault.mapping.term_type import Term
 from vault.term import BlindIndex
@@ -215,6 +218,34 @@ def test_the_default_schema_may_be_named_in_the_models(tmp_path: Path, postgres_
     text = project.revision(patients(mail(FULL), schema="public"))
     assert upgrade_of(text) == ["op.create_blind_index('patient', 'mail', 'bidx', schema='public')"]
     project.upgrade()
+
+
+def test_the_tables_of_keys_definitions_and_budgets_are_not_dropped(project: AlembicProject) -> None:
+    """Beside the application's tables, as a policy has them by default on a server."""
+    store = KeyStore.from_url(project.url)
+    store.create_schema()
+    create_definitions(store.engine)
+    ledger_tables.create_all(store.engine)
+    kept = set(inspect(store.engine).get_table_names())
+    assert len(kept) >= 11
+    assert all(name.startswith("noisevault_") for name in kept)
+    project.create(patients(ssn()))
+    assert upgrade_of(project.revision(MetaData())) == [
+        "op.drop_index(op.f('ix_patient_ssn_bidx_a'), table_name='patient')",
+        "op.drop_table('patient')",
+    ]
+    project.upgrade()
+    assert set(inspect(store.engine).get_table_names()) == kept | {"alembic_version"}
+    store.engine.dispose()
+
+
+def test_a_model_may_declare_such_a_table_itself(quick: AlembicProject) -> None:
+    models = MetaData()
+    Table("noisevault_of_ours", models, Column("id", Integer, primary_key=True), Column("n", Integer, index=True))
+    assert "create_table('noisevault_of_ours'" in quick.revision(models)
+    quick.upgrade()
+    Table("noisevault_of_ours", models, Column("m", Integer), extend_existing=True)
+    assert "add_column('noisevault_of_ours'" in quick.revision(models)
 
 
 def test_terms_that_belong_to_no_single_field_are_plain_columns(quick: AlembicProject) -> None:
