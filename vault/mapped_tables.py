@@ -26,6 +26,15 @@ WORD_OF: Final[dict[str, ColumnType]] = {
 }
 
 
+class MappedTable(TablePolicy):
+    """made: the columns that have a default, of Python or of the database."""
+
+    made: frozenset[str]
+
+    def is_made(self, name: str) -> bool:
+        return name in self.made
+
+
 def table_policies(metadata: MetaData) -> dict[str, TablePolicy]:
     """Every table by its name (`schema.name` where it has a schema).
 
@@ -44,7 +53,17 @@ def _described(table: Table) -> TablePolicy:
         if word is not None:
             columns[column.name] = _column(column, word)
     # What a policy file is checked for, SQLAlchemy was: names may be longer and have other letters here.
-    return TablePolicy.model_construct(key=tuple(key.name for key in table.primary_key.columns), column=columns)
+    return MappedTable.model_construct(
+        key=tuple(key.name for key in table.primary_key.columns),
+        column=columns,
+        made=frozenset(column.name for column in table.columns if _is_made(column)),
+    )
+
+
+def _is_made(column: "Column[Any]") -> bool:
+    return (
+        column.default is not None or column.server_default is not None or column is column.table.autoincrement_column
+    )
 
 
 def _word(kind: TypeEngine[Any]) -> ColumnType | None:

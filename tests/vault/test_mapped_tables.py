@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any
 
 import pytest
-from sqlalchemy import JSON, Column, DateTime, Integer, MetaData, String, Table, Text, Uuid
+from sqlalchemy import JSON, Column, DateTime, Integer, MetaData, String, Table, Text, Uuid, func
 from sqlalchemy import Enum as SqlEnum
 
 from tests.vault.projects import write_policy
@@ -65,6 +65,16 @@ def test_an_index_that_does_not_answer_is_none() -> None:
     column = described(Column("ssn", Sealed(Text, index=BlindIndex(bits=8))))["ssn"]
     assert column.sealed
     assert column.index is None
+
+
+def test_columns_with_defaults_need_no_value() -> None:
+    metadata = MetaData()
+    by_database = Column("at", DateTime, server_default=func.now())
+    Table("t", metadata, Column("id", Integer, primary_key=True), Column("n", Integer, default=7), by_database)
+    Table("u", metadata, Column("id", Integer, primary_key=True, autoincrement=False), Column("n", Integer))
+    t, u = table_policies(metadata).values()
+    assert [name for name in t.column if t.is_made(name)] == ["id", "n", "at"]
+    assert [name for name in u.column if u.is_made(name)] == []
 
 
 def test_a_column_with_two_names_is_refused() -> None:

@@ -20,8 +20,8 @@ Row = dict[str, Value | None]
 def numbered_rows(path: Path, table: TablePolicy, *, delimiter: str = ",") -> Iterator[tuple[int, Row]]:
     """The rows of a .csv or .csv.gz file in UTF-8, each with the physical line on which its record starts, from 1.
 
-    A row has every column of the table; those not in the file are None. delimiter: one of , ; tab |. Memory is bounded
-    by the longest record, at most 16 MiB.
+    A row has every column of the table; those not in the file are None, unless their values are made.
+    delimiter: one of , ; tab |. Memory is bounded by the longest record, at most 16 MiB.
 
     Raises: FileError (an ImportRefusedError) and its kinds HeaderError, RaggedRowError and CellError, while rows are
     taken. They name the line and the column, and hold nothing of the file.
@@ -31,7 +31,7 @@ def numbered_rows(path: Path, table: TablePolicy, *, delimiter: str = ",") -> It
     if header is None:
         raise HeaderError("the file is empty; its first line names the columns")
     names = columns_in_order(header, table, delimiter)
-    absent: Row = dict.fromkeys(name for name in table.column if name not in names)
+    absent: Row = dict.fromkeys(name for name in table.column if name not in names and not table.is_made(name))
     columns = [(name, converter(table.column[name].type), table.nullable(name)) for name in names]
     for record in source:
         if len(record.cells) != len(columns):

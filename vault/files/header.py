@@ -10,7 +10,8 @@ from vault.policy import TablePolicy
 
 
 def columns_in_order(header: Record, table: TablePolicy, delimiter: str) -> tuple[str, ...]:
-    """The names of the file's columns. Columns that may be NULL can be left out of a file, no others.
+    """The names of the file's columns. Columns that may be NULL, or whose values are made, can be
+    left out of a file, no others.
 
     Raises: HeaderError for a name that is empty, twice or not in the table, a missing one, and another delimiter.
     """
@@ -29,7 +30,8 @@ def columns_in_order(header: Record, table: TablePolicy, delimiter: str) -> tupl
         if name in names:
             raise HeaderError(f"column {name} stands twice in the header; remove one", header.line)
         names.append(name)
-    missing = [name for name in table.column if name not in names and not table.nullable(name)]
+    needed = (name for name in table.column if not table.nullable(name) and not table.is_made(name))
+    missing = [name for name in needed if name not in names]
     if missing:
         raise HeaderError(f"the header lacks {', '.join(missing)}, which cannot be NULL", header.line)
     return tuple(names)

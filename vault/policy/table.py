@@ -37,6 +37,10 @@ class TablePolicy(Section):
         """Whether a row may leave the column empty: yes by default, never for a key column."""
         return name not in self.key and self.column[name].nullable is not False
 
+    def is_made(self, name: str) -> bool:  # noqa: ARG002
+        """Whether a value is made for the column where none is given: never, in a policy."""
+        return False
+
     @property
     def sealed(self) -> tuple[str, ...]:
         """The names of the sealed columns, in order."""

@@ -14,6 +14,10 @@ def test_a_column_may_be_null_unless_it_is_a_key_or_says_so() -> None:
     assert [TABLE.nullable(name) for name in TABLE.column] == [False, True, False]
 
 
+def test_a_policy_makes_no_values() -> None:
+    assert not any(TABLE.is_made(name) for name in TABLE.column)
+
+
 def test_a_table_knows_its_sealed_columns() -> None:
     assert TABLE.sealed == ("name",)
 
