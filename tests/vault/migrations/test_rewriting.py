@@ -111,6 +111,19 @@ def test_changed_fields_and_indexes_are_seen(project: AlembicProject) -> None:
     assert told == {"create_blind_index", "drop_blind_index"} | lengths
 
 
+def test_changed_fields_and_indexes_are_brought_to_the_models_and_back(project: AlembicProject) -> None:
+    before, after = patients(ssn(), mail()), patients(ssn(unique=True, nullable=False), mail(nullable=False))
+    project.create(before)
+    stored = columns_in(project.url)
+    project.options["render_as_batch"] = True  # SQLite cannot change a column in its place
+    project.revision(after)
+    project.upgrade()
+    assert project.differences(after) == []
+    project.downgrade()
+    assert project.differences(before) == []
+    assert columns_in(project.url) == stored
+
+
 def test_no_difference_is_seen_where_there_is_none(project: AlembicProject) -> None:
     project.create(Base.metadata)
     assert project.differences(Base.metadata) == []
