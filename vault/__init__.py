@@ -11,6 +11,7 @@ from vault.errors import (
     DestroyedKeyError,
     FieldError,
     ImportRefusedError,
+    IndexChangedError,
     InvalidValueError,
     JobIncompleteError,
     NotSealedError,
@@ -25,27 +26,49 @@ from vault.errors import (
     VaultError,
 )
 from vault.field import Field
-from vault.mapping import AnyInteger, Coded, Sealed, definition_of, sealed_columns, term_columns
+from vault.mapping import (
+    AnyInteger,
+    Coded,
+    CompoundIndex,
+    Found,
+    Sealed,
+    definition_of,
+    equal_together,
+    find,
+    find_all,
+    sealed_columns,
+    term_columns,
+    via,
+)
 from vault.normalise import casefold, digits, exact, trimmed
+from vault.normalisers.email_address import email, email_domain
+from vault.normalisers.own import register_normaliser
+from vault.normalisers.parts import last_four, month, year
+from vault.normalisers.phone_number import phone
 from vault.opened import OpenedVault, open_vault
 from vault.row_context import BoundColumn
+from vault.slow import Argon2id
 from vault.tenants import TenantVaults, open_tenants
 from vault.term import BlindIndex
 
 __all__ = [
     "AnyInteger",
+    "Argon2id",
     "BlindIndex",
     "BoundColumn",
     "CannotOpenError",
     "Codec",
     "Coded",
+    "CompoundIndex",
     "DefinitionChangedError",
     "DefinitionError",
     "DestroyedKeyError",
     "Field",
     "FieldDefinition",
     "FieldError",
+    "Found",
     "ImportRefusedError",
+    "IndexChangedError",
     "InvalidValueError",
     "JobIncompleteError",
     "NotSealedError",
@@ -65,11 +88,22 @@ __all__ = [
     "casefold",
     "definition_of",
     "digits",
+    "email",
+    "email_domain",
+    "equal_together",
     "exact",
+    "find",
+    "find_all",
+    "last_four",
+    "month",
     "open_tenants",
     "open_vault",
+    "phone",
     "register_codec",
+    "register_normaliser",
     "sealed_columns",
     "term_columns",
     "trimmed",
+    "via",
+    "year",
 ]

@@ -8,11 +8,13 @@ from typing import Any, Final
 from vault.codecs import codec_named
 from vault.codecs.padding import unpadded_id
 from vault.errors import DefinitionError
-from vault.normalise import normaliser_named
+from vault.normalise import TEXT_CODECS, Normaliser
+from vault.normalisers import normaliser_named
 from vault.row_context import BoundColumn
+from vault.slow import Argon2id
 from vault.term import BlindIndex
 
-__all__ = ["FieldDefinition"]
+__all__ = ["FieldDefinition", "check_name", "refuse_foreign_normaliser", "slow_from_json", "slow_to_json"]
 
 FORMAT_NAME: Final = "noisevault/1 field"
 MAX_GENERATION: Final = 255
@@ -37,19 +39,20 @@ class FieldDefinition:
     def __post_init__(self) -> None:
         object.__setattr__(self, "bound", tuple(self.bound))
         object.__setattr__(self, "indexes", tuple(self.indexes))
-        _check_name("table", self.table, dots=1)
-        _check_name("column", self.column)
+        check_name("table", self.table, dots=1)
+        check_name("column", self.column)
         if not isinstance(self.codec, str):
             raise DefinitionError(f"{self.label}: a codec is named by its id, as 'str/1', not by {self.codec!r}")
         codec_named(self.codec)
         if type(self.generation) is not int or not 0 <= self.generation <= MAX_GENERATION:
             raise DefinitionError(f"{self.label}: a generation is 0 to {MAX_GENERATION}, not {self.generation!r}")
         for bound in self.bound:
-            _check_name("bound column", bound.name)
+            check_name("bound column", bound.name)
         for index in self.indexes:
-            _check_name("index", index.name)
-            if index.normaliser.of_text and unpadded_id(self.codec) != "str/1":
-                raise DefinitionError(f"{self.label}: {index.normaliser.id} is for text, the field is {self.codec}")
+            check_name("index", index.name)
+            if index.scope is not None:
+                check_name("shared index", index.scope)
+            refuse_foreign_normaliser(self.label, index.normaliser, self.codec)
         for kind, names in (
             ("bound columns", [bound.name for bound in self.bound]),
             ("indexes", [index.name for index in self.indexes]),
@@ -70,11 +73,7 @@ class FieldDefinition:
             "column": self.column,
             "format": FORMAT_NAME,
             "generation": self.generation,
-            "indexes": [
-                {"bits": index.bits, "name": index.name, "normaliser": index.normaliser.id}
-                | ({} if index.keyring is None else {"keyring": index.keyring})
-                for index in self.indexes
-            ],
+            "indexes": [_index_to_json(index) for index in self.indexes],
             "table": self.table,
         }
         return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -103,17 +102,56 @@ class FieldDefinition:
                 tuple(BoundColumn(bound["column"], bound["codec"]) for bound in content["bound"]),
                 tuple(
                     BlindIndex(
-                        normaliser_named(index["normaliser"]), index["bits"], index["name"], index.get("keyring")
+                        normaliser_named(index["normaliser"]),
+                        index["bits"],
+                        index["name"],
+                        keyring=index.get("keyring"),
+                        scope=index.get("scope"),
+                        slow=slow_from_json(index),
                     )
                     for index in content["indexes"]
                 ),
                 content["generation"],
             )
-        except (KeyError, TypeError, ValueError, RecursionError):
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             return None
 
 
-def _check_name(what: str, name: object, dots: int = 0) -> None:
+def slow_to_json(argon2id: Argon2id | None) -> dict[str, dict[str, int]]:
+    """The member `slow`, left out where nothing is stretched."""
+    if argon2id is None:
+        return {}
+    names = ("iterations", "lanes", "memory_kib")
+    return {"slow": {name: getattr(argon2id, name) for name in names}}
+
+
+def slow_from_json(content: Any) -> Argon2id | None:
+    """Raises: KeyError, TypeError, DefinitionError."""
+    return Argon2id(**content["slow"]) if "slow" in content else None
+
+
+def _index_to_json(index: BlindIndex) -> dict[str, Any]:
+    home = {} if index.keyring is None else {"keyring": index.keyring}
+    shared = {} if index.scope is None else {"scope": index.scope}
+    return {
+        "bits": index.bits,
+        "name": index.name,
+        "normaliser": index.normaliser.id,
+        **home,
+        **shared,
+        **slow_to_json(index.argon2id),
+    }
+
+
+def refuse_foreign_normaliser(label: str, normaliser: Normaliser, codec: str) -> None:
+    """Raises: DefinitionError for a normaliser of values that the codec does not hold."""
+    if not normaliser.codecs or unpadded_id(codec) in normaliser.codecs:
+        return
+    kinds = "text" if normaliser.codecs == TEXT_CODECS else " or ".join(normaliser.codecs)
+    raise DefinitionError(f"{label}: {normaliser.id} is for {kinds}, the field is {codec}")
+
+
+def check_name(what: str, name: object, dots: int = 0) -> None:
     """Names are framed into keys and joined by dots in messages, so they are text with no dot of their own."""
     if not isinstance(name, str) or not all(name.split(".")) or name.count(".") > dots:
         raise DefinitionError(f"a {what} needs a non-empty name without dots, not {name!r}: give it a context name")

@@ -21,10 +21,12 @@ from vault.definition_tables import field_table, index_slot_table, metadata
 from vault.drift import refuse_drift, refuse_unsafe_step
 from vault.errors import DefinitionChangedError
 from vault.field import Field
+from vault.index_definition import CompoundDefinition, shared_definitions
 from vault.index_home import IndexHome, at_home, no_home
 from vault.index_slot import SlotKeys, SlotPin
+from vault.index_store import register_index
 
-__all__ = ["Registration", "create_schema", "register"]
+__all__ = ["Registration", "create_schema", "register", "register_compound"]
 
 COMPONENT: Final = "vault"
 SCHEMA_VERSION: Final = 1
@@ -75,7 +77,28 @@ def register(
             check_schema_version(connection, COMPONENT, SCHEMA_VERSION)
     except SchemaVersionError:
         create_schema(engine)  # raises it again if the version is another
-    return [_register_with_homes(engine, definition, keyring, home) for definition in definitions]
+    return [
+        _with_shared(engine, _register_with_homes(engine, definition, keyring, home), keyring)
+        for definition in definitions
+    ]
+
+
+def register_compound(engine: Engine, definition: CompoundDefinition, keyring: Keyring) -> SlotKeys:
+    """As register, for an index over several columns; gives what its slots are pinned to.
+
+    Raises: IndexChangedError, SchemaVersionError, KmsError.
+    """
+    register(engine, (), keyring)
+    return register_index(engine, definition, keyring)
+
+
+def _with_shared(engine: Engine, registration: Registration, keyring: Keyring) -> Registration:
+    """The pins of shared indexes are their scope's, so that one key makes the terms of all its columns."""
+    shared = shared_definitions(registration.definition)
+    if not shared:
+        return registration
+    pins = {name: register_index(engine, definition, keyring) for name, definition in shared.items()}
+    return replace(registration, slots={**registration.slots, **pins})
 
 
 def _create_schema(engine: Engine) -> None:
@@ -110,7 +133,8 @@ def _register(engine: Engine, definition: FieldDefinition, keyring: Keyring, hom
             generations[definition.generation] = definition
         else:
             refuse_drift(recorded, definition)
-        missing = [index.name for index in definition.indexes if index.keyring == home and index.name not in slots]
+        own = [index.name for index in definition.indexes if index.keyring == home and index.scope is None]
+        missing = [name for name in own if name not in slots]
         if recorded is not None and not missing:
             return Registration(definition, generations, slots)
         pin = SlotPin(keyring.sealing(Purpose.INDEX).key.key_id, definition.generation)

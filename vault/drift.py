@@ -10,7 +10,11 @@ from vault.term import BlindIndex
 __all__ = ["refuse_drift", "refuse_unsafe_step"]
 
 GO_BACK: Final = "declare it as recorded"
-NEW_COLUMN: Final = "declare a new column so and copy the values into it (the terms that are stored would not be found)"
+# The job that will add or change an index in place is named, so that what to wait for is known.
+NEW_COLUMN: Final = (
+    "declare a new column so and copy the values into it (the terms that are stored would not be found; a job that"
+    " makes them anew in place, reindex, is not there yet)"
+)
 
 
 def refuse_drift(recorded: FieldDefinition, declared: FieldDefinition) -> None:
@@ -62,8 +66,11 @@ def _bound(definition: FieldDefinition) -> str:
 
 
 def _indexes(definition: FieldDefinition) -> str:
-    return ", ".join(f"{i.name} ({i.normaliser.id}, {i.bits} bits{_home(i)})" for i in definition.indexes) or "none"
+    return ", ".join(map(_index, definition.indexes)) or "none"
 
 
-def _home(index: BlindIndex) -> str:
-    return "" if index.keyring is None else f", in keyring {index.keyring}"
+def _index(index: BlindIndex) -> str:
+    home = "" if index.keyring is None else f", in keyring {index.keyring}"
+    shared = "" if index.scope is None else f", shared as {index.scope}"
+    slow = "" if index.argon2id is None else f", slow by {index.argon2id}"
+    return f"{index.name} ({index.normaliser.id}, {index.bits} bits{home}{shared}{slow})"

@@ -15,6 +15,7 @@ __all__ = [
     "DestroyedKeyError",
     "FieldError",
     "ImportRefusedError",
+    "IndexChangedError",
     "InvalidValueError",
     "JobIncompleteError",
     "KeyInUseError",
@@ -86,6 +87,18 @@ class DefinitionChangedError(VaultError):
     def __str__(self) -> str:
         table, column, difference, remedy = self.args
         return f"{table}.{column} is not defined as its data was written: {difference}; {remedy}"
+
+
+class IndexChangedError(VaultError):
+    """An index over or shared by columns is defined otherwise than its terms were made; the message says what to do."""
+
+    def __init__(self, label: str, difference: str, remedy: str) -> None:
+        super().__init__(label, difference, remedy)
+        self.label = label
+
+    def __str__(self) -> str:
+        label, difference, remedy = self.args
+        return f"{label} is not defined as its terms were made: {difference}; {remedy}"
 
 
 class FieldError(VaultError):

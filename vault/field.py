@@ -146,6 +146,20 @@ class Field:
             error.at(self._table, self._column)
             raise
 
+    def asked_term(self, index: str, asked: object) -> bytes | None:
+        """The term that slot a of an index holds for what is asked for, a part where the index is partial.
+
+        Raises: InvalidValueError, DefinitionError for an index that there is not, UnknownKeyError, KmsError.
+        """
+        return self._of_index(self._indexing.asked_term, index, asked)
+
+    def matcher(self, index: str, asked: object) -> Callable[[object], bool]:
+        """A function that tells whether an opened value is what the index is asked for: equal terms may be chance.
+
+        Raises: InvalidValueError, DefinitionError.
+        """
+        return self._of_index(self._indexing.matcher, index, asked)
+
     def seal_many(self, values: Sequence[object], rows: Sequence[Row] | None = None) -> list[bytes | None]:
         """As seal, for each value in order; all values are checked before one is sealed.
 
@@ -232,6 +246,13 @@ class Field:
             )
         return rows
 
+    def _of_index(self, ask: Callable[[str, object], T], index: str, asked: object) -> T:
+        try:
+            return ask(index, asked)
+        except FieldError as error:
+            error.at(self._table, self._column)
+            raise
+
     def _indexed(self, make: Callable[[list[object]], T], values: Sequence[object]) -> T:
         values = list(values)
         try:
@@ -271,5 +292,8 @@ class Field:
 def _first_slots(definition: FieldDefinition, keyring: Keyring) -> dict[str, SlotKeys]:
     if not definition.indexes:
         return {}
-    first = SlotPin(keyring.first(Purpose.INDEX).key_id, definition.generation)
-    return {index.name: SlotKeys(first) for index in definition.indexes}
+    first = keyring.first(Purpose.INDEX).key_id
+    return {
+        index.name: SlotKeys(SlotPin(first, definition.generation if index.scope is None else 0))
+        for index in definition.indexes
+    }

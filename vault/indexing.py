@@ -1,112 +1,70 @@
 """Indexing: the terms of one field's values, made by the key that each index slot is pinned to."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.hmac import HMAC
-
-from kms.data_key import DataKey
-from kms.derive import index_key
-from kms.fork import forget_in_child
-from kms.key_record import Purpose
+from kms.derive import index_key, shared_index_key
 from kms.keyring import Keyring
-from vault.codec import Codec
+from kms.secret import SecretKey
 from vault.codecs import codec_named
 from vault.codecs.padding import unpadded_id
 from vault.definition import FieldDefinition
-from vault.errors import DefinitionError
+from vault.errors import DefinitionError, InvalidValueError
 from vault.index_home import IndexHome
-from vault.index_slot import SlotKeys, SlotPin, term_column
-from vault.key_refusal import NOT_TO_BE_HAD, key_refusal
-from vault.term import RFC_2104_SHA_256_BITS, BlindIndex, leftmost, term_prefix
+from vault.index_slot import Slot, SlotKeys, SlotPin, term_column
+from vault.term import BlindIndex, asked_encoding, equality_encoding
+from vault.term_maker import TermMaker
 
-__all__ = ["Indexing", "equality_encoding"]
+__all__ = ["Indexing"]
 
-INDEX: Final = Purpose.INDEX
+Encoding = Callable[[object], bytes | None]
 NO_HOMES: Final[Mapping[str, IndexHome]] = {}
-
-
-def equality_encoding(codec: Codec, index: BlindIndex) -> Callable[[object], bytes]:
-    """The function from a value to what the index's HMAC is computed of.
-
-    It raises InvalidValueError, without a place, for what the codec cannot hold or the normaliser not read.
-    """
-    if not index.normaliser.of_text:
-        return codec.equality
-    normalise = index.normaliser.apply
-
-    def equality(value: object) -> bytes:
-        # Encoded first: what cannot be stored is refused even where the normaliser would drop it.
-        return codec.equality(normalise(codec.decode(codec.encode(value))))
-
-    return equality
-
-
-@dataclass(frozen=True, slots=True)
-class _Maker:
-    """The derived index key, as an HMAC to be copied."""
-
-    key: DataKey
-    hmac: HMAC
+NO_INDEX: Final = "has no index {!r}; there are: {}"
 
 
 class _SlotTerms:
     """The terms of one written slot."""
 
-    __slots__ = ("__weakref__", "_derive", "_equality", "_index", "_keyring", "_maker", "_pin", "_prefix")
+    __slots__ = ("_asked", "_equality", "_maker", "partial")
 
     def __init__(self, definition: FieldDefinition, index: BlindIndex, pin: SlotPin, keyring: Keyring) -> None:
-        self._index = index
-        self._pin = pin
-        self._keyring = keyring
-        self._derive = (keyring.id, definition.table, definition.column, index.name)
-        self._equality = equality_encoding(codec_named(unpadded_id(definition.codec)), index)
-        self._prefix = term_prefix(pin.generation, pin.key_id)
-        self.forget_after_fork()
-        forget_in_child(self)
+        codec = codec_named(unpadded_id(definition.codec))
+        self._maker = TermMaker(
+            (definition.table, definition.column), _derivation(definition, index, keyring.id), pin, keyring, index
+        )
+        self._equality: Encoding = equality_encoding(codec, index.normaliser)
+        self._asked: Encoding = asked_encoding(codec, index.normaliser)
+        self.partial = index.normaliser.partial
 
-    def forget_after_fork(self) -> None:
-        """A child opens its keyring itself."""
-        self._maker: _Maker | None = None
-
-    def term(self, value: object) -> bytes:
-        mac = self.hmac().copy()
-        mac.update(self._equality(value))
-        return self._prefix + leftmost(mac.finalize(), self._index.bits)
+    def term(self, value: object) -> bytes | None:
+        encoding = self._equality(value)
+        return None if encoding is None else self._maker.term(encoding)
 
     def terms(self, values: list[object]) -> list[bytes | None]:
-        copy, equality, prefix, bits = self.hmac().copy, self._equality, self._prefix, self._index.bits
-        made: list[bytes | None] = []
-        add = made.append
-        for value in values:
-            if value is None:
-                add(None)
-                continue
-            mac = copy()
-            mac.update(equality(value))
-            add(prefix + (mac.finalize() if bits == RFC_2104_SHA_256_BITS else leftmost(mac.finalize(), bits)))
-        return made
+        return self._maker.terms(values, self._equality)
 
-    def hmac(self) -> HMAC:
-        """The HMAC of the pinned key, asked of the keyring each time. Raises: UnknownKeyError."""
-        try:
-            key = self._keyring.opening(INDEX, self._pin.key_id)
-        except NOT_TO_BE_HAD as error:
-            refusal = key_refusal(*self._derive[1:3], self._pin.key_id, error)
-        else:
-            maker = self._maker
-            if maker is None or maker.key is not key:
-                maker = self._maker = _Maker(key, HMAC(index_key(key.secret, *self._derive).raw, SHA256()))
-            return maker.hmac
-        raise refusal
+    def asked(self, asked: object) -> bytes:
+        encoding = self._asked(asked)
+        if encoding is None:
+            raise InvalidValueError("there is nothing to look up in what is asked for")
+        return self._maker.term(encoding)
+
+    def matcher(self, asked: object) -> Callable[[object], bool]:
+        wanted, equality = self._asked(asked), self._equality
+        return lambda value: value is not None and equality(value) == wanted
+
+
+def _derivation(definition: FieldDefinition, index: BlindIndex, keyring_id: bytes) -> Callable[[SecretKey], SecretKey]:
+    if index.scope is not None:
+        scope = index.scope
+        return lambda key: shared_index_key(key, keyring_id, scope)
+    return lambda key: index_key(key, keyring_id, definition.table, definition.column, index.name)
 
 
 class Indexing:
     """All the term columns of one field. Shared by threads."""
 
-    __slots__ = ("_slots", "columns")
+    __slots__ = ("_column", "_slots", "columns")
 
     def __init__(
         self,
@@ -131,8 +89,9 @@ class Indexing:
                 raise DefinitionError(f"{definition.label}: no slot of the index {index.name!r} is pinned to a key")
             for slot, pin in home.slots[index.name]:
                 column = term_column(definition.column, index.name, slot)
-                made[column] = None if pin is None else _slot_terms(home, definition.label, index.name, pin)
+                made[column] = None if pin is None else _slot_terms(home, definition, index, pin)
         self._slots = made
+        self._column = definition.column
         self.columns = tuple(made)
 
     def terms(self, value: object) -> dict[str, bytes | None]:
@@ -143,6 +102,25 @@ class Indexing:
         if value is None:
             return dict.fromkeys(self.columns)
         return {column: None if slot is None else slot.term(value) for column, slot in self._slots.items()}
+
+    def asked_term(self, index: str, asked: object, slot: Slot = "a") -> bytes | None:
+        """The term that one slot of an index holds for what is asked for; None if it is not written.
+
+        Raises: as terms; DefinitionError for an index that the field has not.
+        """
+        terms = self._slot(index, slot)
+        return None if terms is None else terms.asked(asked)
+
+    def matcher(self, index: str, asked: object, slot: Slot = "a") -> Callable[[object], bool]:
+        """Whether an opened value is what the index is asked for: its term alone may be another value's too."""
+        terms = self._slot(index, slot)
+        return (lambda _value: False) if terms is None else terms.matcher(asked)
+
+    def _slot(self, index: str, slot: Slot) -> _SlotTerms | None:
+        column = term_column(self._column, index, slot)
+        if column not in self._slots:
+            raise DefinitionError(f"{self._column} {NO_INDEX.format(index, ', '.join(self.columns))}")
+        return self._slots[column]
 
     def terms_many(self, values: list[object]) -> list[dict[str, bytes | None]]:
         """As terms, for each value in order."""
@@ -158,9 +136,13 @@ class Indexing:
         }
 
 
-def _slot_terms(home: IndexHome, label: str, name: str, pin: SlotPin) -> _SlotTerms:
+def _slot_terms(home: IndexHome, declared: FieldDefinition, index: BlindIndex, pin: SlotPin) -> _SlotTerms:
+    if index.scope is not None:  # the pin is the scope's, whose definition every column that shares it declares
+        return _SlotTerms(declared, index, pin, home.keyring)
     definition = home.generations.get(pin.generation)
-    index = None if definition is None else next((i for i in definition.indexes if i.name == name), None)
-    if definition is None or index is None:
-        raise DefinitionError(f"{label}: no known definition of generation {pin.generation} has the index {name!r}")
-    return _SlotTerms(definition, index, pin, home.keyring)
+    found = None if definition is None else next((i for i in definition.indexes if i.name == index.name), None)
+    if definition is None or found is None:
+        raise DefinitionError(
+            f"{declared.label}: no known definition of generation {pin.generation} has the index {index.name!r}"
+        )
+    return _SlotTerms(definition, found, pin, home.keyring)

@@ -11,7 +11,7 @@ from sqlalchemy import Column, ColumnElement, Engine, LargeBinary, Table, case, 
 
 from kms.key_database import reading
 from vault.definition_tables import index_slot_table
-from vault.mapping.definitions import sealed_columns, term_columns
+from vault.mapping.definitions import all_term_columns, sealed_columns
 from vault.raw_table import raw_table
 
 __all__ = ["KeyUse", "names_key", "pinned_slots", "terms_under", "values_under"]
@@ -47,9 +47,7 @@ def values_under(engine: Engine, tables: Iterable[Table], key_id: bytes) -> list
 
 def terms_under(engine: Engine, tables: Iterable[Table], key_id: bytes) -> list[KeyUse]:
     """The term columns that hold terms under the index key."""
-    places = {
-        table: [term.name for column in sealed_columns(table) for term in term_columns(column)] for table in tables
-    }
+    places = {table: [term.name for term in all_term_columns(table)] for table in tables}
     return list(_counted(engine, places, "terms", IN_TERM, key_id))
 
 
@@ -61,7 +59,13 @@ def pinned_slots(key_store: Engine, keyring_id: bytes, key_id: bytes) -> list[Ke
     statement = select(slot.table_name, slot.column_name, slot.index_name, slot.slot)
     with reading(key_store) as connection:
         rows = connection.execute(statement.where(slot.keyring_id == keyring_id, slot.key_id == key_id)).all()
-    return [KeyUse(1, f"slot ({row.index_name}, {row.slot})", f"{row.table_name}.{row.column_name}") for row in rows]
+    return [KeyUse(1, f"slot ({row.index_name}, {row.slot})", _place_of(row)) for row in rows]
+
+
+def _place_of(slot: Any) -> str:
+    if slot.column_name:
+        return f"{slot.table_name}.{slot.column_name}"
+    return slot.table_name or "the columns that share it"
 
 
 def _counted(engine: Engine, places: Mapping[Table, list[str]], what: str, at: int, key_id: bytes) -> Iterator[KeyUse]:

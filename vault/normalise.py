@@ -7,12 +7,14 @@ Python: what another Unicode version could read otherwise is refused.
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from vault.errors import DefinitionError, InvalidValueError
+from vault.errors import InvalidValueError
 from vault.unicode_14 import unassigned
 
-__all__ = ["NORMALISER_IDS", "Normaliser", "casefold", "digits", "exact", "normaliser_named", "trimmed"]
+__all__ = ["TEXT_CODECS", "WHITE_SPACE", "Normaliser", "casefold", "digits", "exact", "trimmed"]
+
+TEXT_CODECS: Final = ("str/1",)
 
 # The code points with Unicode's White_Space property; the list has not changed since Unicode 6.3.
 WHITE_SPACE: Final = (
@@ -24,14 +26,22 @@ _NOT_ASCII_DIGITS: Final = {code: None for code in range(128) if not 0x30 <= cod
 
 @dataclass(frozen=True, slots=True)
 class Normaliser:
-    """A frozen id and its rule, text to text. of_text: whether it is for text only (exact is for every codec).
+    """A frozen id and its rule, from a value of one of codecs (() is every codec) to text.
 
-    The rule raises InvalidValueError, without the text, for what it cannot read.
+    The rule raises InvalidValueError, without the value, for what it cannot read.
+    asked: of a partial normaliser, which keeps only a part of the value: from what is asked for to that part. Its rule
+    gives None for a value without such a part.
     """
 
     id: str
-    apply: Callable[[str], str] = field(compare=False, repr=False)
-    of_text: bool = field(default=True, compare=False, repr=False)
+    apply: Callable[[Any], str | None] = field(compare=False, repr=False)
+    codecs: tuple[str, ...] = field(default=TEXT_CODECS, compare=False, repr=False)
+    asked: Callable[[Any], str] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def partial(self) -> bool:
+        """Whether unequal values may be alike to it by design, so that what it finds is only a part."""
+        return self.asked is not None
 
 
 def _exact(text: str) -> str:
@@ -62,7 +72,7 @@ def _casefold(text: str) -> str:
     return unicodedata.normalize("NFKC", once.casefold())
 
 
-exact: Final = Normaliser("exact/1", _exact, of_text=False)
+exact: Final = Normaliser("exact/1", _exact, codecs=())
 """Every difference counts."""
 trimmed: Final = Normaliser("trimmed/1", _trimmed)
 """White space at both ends does not count."""
@@ -73,13 +83,3 @@ casefold: Final = Normaliser("casefold/1", _casefold)
 
 Source: The Unicode Standard 14.0, section 3.13, D146 (compatibility caseless match).
 """
-
-NORMALISER_IDS: Final = (exact.id, trimmed.id, digits.id, casefold.id)
-
-
-def normaliser_named(normaliser_id: str) -> Normaliser:
-    """The normaliser of a frozen id. Raises: DefinitionError, which names those there are."""
-    for normaliser in (exact, trimmed, digits, casefold):
-        if normaliser.id == normaliser_id:
-            return normaliser
-    raise DefinitionError(f"there is no normaliser {normaliser_id!r}; there are {', '.join(NORMALISER_IDS)}")

@@ -10,9 +10,11 @@ from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from kms.open_provider import FormerKek, open_routed
 from kms.provider_settings import ProviderSettings
+from vault.compound_terms import CompoundTerms
 from vault.definition import FieldDefinition
-from vault.definition_store import register
+from vault.definition_store import register, register_compound
 from vault.field import Field
+from vault.index_definition import CompoundDefinition
 from vault.index_home import IndexHomes, no_home
 
 __all__ = ["OpenedVault", "open_vault"]
@@ -30,6 +32,7 @@ class OpenedVault:
         self.key_store = key_store
         self._home = home
         self._fields: dict[FieldDefinition, Field] = {}
+        self._compounds: dict[CompoundDefinition, CompoundTerms] = {}
         self.forget_after_fork()
         forget_in_child(self)
 
@@ -83,6 +86,20 @@ class OpenedVault:
                     (registration,) = register(self.key_store.engine, [definition], self.keyring, self._home)
                     field = self._fields[definition] = registration.field(self.keyring)
         return field
+
+    def compound(self, definition: CompoundDefinition) -> CompoundTerms:
+        """The terms of an index over several columns, the same object each time.
+
+        Raises: IndexChangedError when its terms were made by another definition; KmsError.
+        """
+        terms = self._compounds.get(definition)
+        if terms is None:
+            with self._registering:
+                terms = self._compounds.get(definition)
+                if terms is None:
+                    slots = register_compound(self.key_store.engine, definition, self.keyring)
+                    terms = self._compounds[definition] = CompoundTerms(definition, self.keyring, slots)
+        return terms
 
 
 def open_vault(

@@ -6,15 +6,12 @@ table has the names of the mapped one and a MetaData of its own, so that nothing
 
 from sqlalchemy import Column, LargeBinary, MetaData, Table
 
-from vault.mapping.definitions import sealed_columns, term_columns
+from vault.mapping.definitions import all_term_columns, sealed_columns
 
 
 def raw_table(table: Table) -> Table:
     """The same table and columns, in which every sealed and every term column is LargeBinary."""
-    sealed = sealed_columns(table)
-    stored_as_bytes = {column.name for column in sealed} | {
-        term.name for column in sealed for term in term_columns(column)
-    }
+    stored_as_bytes = {column.name for column in (*sealed_columns(table), *all_term_columns(table))}
     columns = [
         Column(
             column.name,

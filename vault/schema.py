@@ -20,7 +20,7 @@ from sqlalchemy.types import TypeEngine
 
 from kms.exact_text import MARIADB_LONGEST_KEY_BYTES, exact_key_text, exact_long_text
 from vault.mapping.sealed_type import Sealed
-from vault.normalise import normaliser_named
+from vault.normalisers import normaliser_named
 from vault.policy import ColumnPolicy, ColumnType, Policy, TablePolicy
 from vault.term import BlindIndex
 

@@ -247,7 +247,7 @@ REFUSED: dict[str, Refusal] = {
     "a tuple in `in_()`": Refusal(lambda: _id(tuple_(Person.id, Person.ssn).in_([(1, A)])), "on the column itself"),
     "a subquery in `in_()`": Refusal(lambda: _id(Person.ssn.in_(select(Visit.reason))), "list of"),
     "`literal(value) == column`": Refusal(lambda: _id(literal(A) == Person.ssn), "on the left"),
-    "a comparison with another column": Refusal(lambda: _id(Person.ssn == Visit.reason), "on the left"),
+    "a comparison with another column": Refusal(lambda: _id(Person.ssn == Visit.reason), "an index that they share"),
     "`==` of a column without an index": Refusal(lambda: _id(Person.note == A), "declare Sealed"),
     "`==` of a subquery without the terms": Refusal(
         lambda: (lambda q: select(q.c.id).where(q.c.ssn == A))(select(P.c.id, P.c.ssn).subquery()), "ssn_bidx_a too"

@@ -65,8 +65,9 @@ def test_a_rotation_of_the_index_key_changes_no_term(keyring: Any) -> None:
     keyring.add(b"idxc", bytes(32), Purpose.INDEX)
     keyring.unwrap_again()
     assert indexing.terms("Ann") == before
-    (held,) = [slot._maker.key for slot in indexing._slots.values() if slot is not None and slot._maker is not None]
-    assert held is keyring.opening(Purpose.INDEX, A), "a key that the keyring let go of is let go of here too"
+    (held,) = [slot._maker._held for slot in indexing._slots.values() if slot is not None]
+    assert held is not None
+    assert held.key is keyring.opening(Purpose.INDEX, A), "a key that the keyring let go of is let go of here too"
 
 
 def test_terms_are_made_by_the_generation_that_the_slot_is_pinned_to(keyring: Any) -> None:
@@ -108,6 +109,6 @@ def test_the_derived_key_of_a_child_is_its_own(keyring: Any) -> None:
     before = indexing.terms("Ann")
     for slot in indexing._slots.values():
         if slot is not None:
-            slot.forget_after_fork()
-            assert slot._maker is None
+            slot._maker.forget_after_fork()
+            assert slot._maker._held is None
     assert indexing.terms("Ann") == before

@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 
 from tests.vault.vector_cases import cases
 from vault.errors import DefinitionError, InvalidValueError
-from vault.normalise import NORMALISER_IDS, WHITE_SPACE, casefold, digits, normaliser_named, trimmed
+from vault.normalise import WHITE_SPACE, casefold, digits, trimmed
+from vault.normalisers import NORMALISER_IDS, normaliser_named
+
+OF_WHOLE_TEXTS = [one for one in NORMALISER_IDS if not normaliser_named(one).partial]
 
 
 @pytest.mark.parametrize("test", cases("normaliser", "valid"))
@@ -21,7 +24,7 @@ def test_what_is_published_as_invalid_is_refused(test: dict[str, Any]) -> None:
     assert test["value"] not in str(raised.value)
 
 
-@given(normaliser_id=st.sampled_from(NORMALISER_IDS), text=st.text())
+@given(normaliser_id=st.sampled_from(OF_WHOLE_TEXTS), text=st.text())
 def test_normalising_twice_is_normalising_once(normaliser_id: str, text: str) -> None:
     normaliser = normaliser_named(normaliser_id)
     try:
@@ -60,5 +63,5 @@ def test_only_digits_count(text: str) -> None:
 
 
 def test_an_unknown_normaliser_is_refused_and_the_known_ones_are_named() -> None:
-    with pytest.raises(DefinitionError, match="exact/1, trimmed/1, digits/1, casefold/1"):
-        normaliser_named("email/1")
+    with pytest.raises(DefinitionError, match="exact/1, trimmed/1, digits/1, casefold/1, email/1"):
+        normaliser_named("email/9")

@@ -7,19 +7,10 @@ shift the others nor make one be seen twice.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, RowMapping, Select, Table, and_, or_, select
+from sqlalchemy import Engine, RowMapping, Select, Table, select
 
 from vault.errors import DefinitionError
-
-
-def after_key(table: Table, last: Sequence[Any]) -> ColumnElement[bool]:
-    """Whether a row's primary key comes after `last`, column by column."""
-    keys = list(table.primary_key.columns)
-    alternatives = []
-    for depth, (column, value) in enumerate(zip(keys, last, strict=True)):
-        same_before = [k == v for k, v in zip(keys[:depth], last[:depth], strict=True)]
-        alternatives.append(and_(*same_before, column > value))
-    return or_(*alternatives)
+from vault.key_order import after_key
 
 
 def page_statement(table: Table, columns: Sequence[str], last: Sequence[Any] | None, rows: int) -> Select[Any]:
@@ -27,7 +18,7 @@ def page_statement(table: Table, columns: Sequence[str], last: Sequence[Any] | N
     keys = list(table.primary_key.columns)
     others = [table.c[name] for name in columns if name not in table.primary_key.columns]
     statement = select(*keys, *others).order_by(*keys).limit(rows)
-    return statement if last is None else statement.where(after_key(table, last))
+    return statement if last is None else statement.where(after_key(table.primary_key.columns, last))
 
 
 def pages(engine: Engine, table: Table, columns: Sequence[str], rows: int) -> Iterator[Sequence[RowMapping]]:

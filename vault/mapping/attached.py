@@ -16,10 +16,12 @@ from vault.errors import SealedColumnError
 if TYPE_CHECKING:
     from sqlalchemy import Column
 
+    from vault.compound_terms import CompoundTerms
     from vault.definition import FieldDefinition
     from vault.field import Field
+    from vault.index_definition import CompoundDefinition
 
-__all__ = ["AttachedVault", "asking_for", "attached_to", "bind_vault", "field_for", "opener_for"]
+__all__ = ["AttachedVault", "asking_for", "attached_to", "bind_vault", "compound_for", "field_for", "opener_for"]
 
 
 class OpensFields(Protocol):
@@ -27,12 +29,24 @@ class OpensFields(Protocol):
 
     def field(self, definition: "FieldDefinition") -> "Field": ...
 
+    def compound(self, definition: "CompoundDefinition") -> "CompoundTerms": ...
+
 
 class Declared(Hashable, Protocol):
     """A declared field: knows its definition, and which column of the row names a tenant."""
 
     @property
     def definition(self) -> "FieldDefinition": ...
+
+    @property
+    def tenant(self) -> "Column[Any] | None": ...
+
+
+class DeclaredCompound(Hashable, Protocol):
+    """A declared index over several columns: knows its definition, and which column of the row names a tenant."""
+
+    @property
+    def definition(self) -> "CompoundDefinition": ...
 
     @property
     def tenant(self) -> "Column[Any] | None": ...
@@ -52,6 +66,10 @@ class Attached(Protocol):
         """By which a value is asked for, through an index that lives in the keyring called home, or in the field's."""
         ...
 
+    def compound(self, declared: DeclaredCompound, tenant: str | None = None) -> "CompoundTerms":
+        """What makes the terms over several columns; tenant: as of field."""
+        ...
+
     def opener(self, declared: Declared) -> Callable[..., Any]:
         """A function from a sealed value, perhaps with its row, to the value. It may be kept for the engine's life."""
         ...
@@ -63,6 +81,7 @@ class AttachedVault:
     def __init__(self, opened: OpensFields) -> None:
         self.opened = opened
         self._fields: WeakKeyDictionary[Declared, Field] = WeakKeyDictionary()
+        self._compounds: WeakKeyDictionary[DeclaredCompound, CompoundTerms] = WeakKeyDictionary()
 
     def field(self, declared: Declared, tenant: str | None = None) -> "Field":  # noqa: ARG002
         found = self._fields.get(declared)
@@ -77,6 +96,12 @@ class AttachedVault:
 
     def asking(self, declared: Declared, home: str | None) -> "Field":  # noqa: ARG002
         return self.field(declared)
+
+    def compound(self, declared: DeclaredCompound, tenant: str | None = None) -> "CompoundTerms":  # noqa: ARG002
+        found = self._compounds.get(declared)
+        if found is None:  # of rows with a tenant column the fields have told by now that there is one keyring
+            found = self._compounds[declared] = self.opened.compound(declared.definition)
+        return found
 
     def opener(self, declared: Declared) -> Callable[..., Any]:
         return self.field(declared).open
@@ -106,6 +131,11 @@ def field_for(dialect: Dialect, declared: Declared, tenant: str | None = None) -
     return _required(dialect, declared).field(declared, tenant)
 
 
+def compound_for(dialect: Dialect, declared: DeclaredCompound, tenant: str | None = None) -> "CompoundTerms":
+    """The index over several columns, with the keys of the engine's vault. Raises: as field_for."""
+    return _required(dialect, declared).compound(declared, tenant)
+
+
 def asking_for(dialect: Dialect, declared: Declared, home: str | None) -> "Field":
     """The field that makes terms to look for. Raises: as field_for."""
     return _required(dialect, declared).asking(declared, home)
@@ -116,7 +146,7 @@ def opener_for(dialect: Dialect, declared: Declared) -> Callable[..., Any]:
     return _required(dialect, declared).opener(declared)
 
 
-def _required(dialect: Dialect, declared: Declared) -> Attached:
+def _required(dialect: Dialect, declared: Declared | DeclaredCompound) -> Attached:
     attached = _attached.get(dialect)
     if attached is None:
         raise SealedColumnError(

@@ -8,11 +8,12 @@ from typing import Any, Protocol
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
+from vault.compound_terms import CompoundTerms
 from vault.definition import FieldDefinition
 from vault.errors import OtherTenantError, TenantError, UnknownKeyError
 from vault.field import Field
 from vault.index_home import at_home
-from vault.mapping.attached import Declared, OpensFields
+from vault.mapping.attached import Declared, DeclaredCompound, OpensFields
 
 __all__ = ["AttachedTenants", "tenant_name"]
 
@@ -38,13 +39,16 @@ class AttachedTenants:
     def __init__(self, opened: OpensTenants) -> None:
         self.opened = opened
         self._fields: WeakKeyDictionary[Any, WeakKeyDictionary[Declared, Field]] = WeakKeyDictionary()
+        self._compounds: WeakKeyDictionary[Any, WeakKeyDictionary[DeclaredCompound, CompoundTerms]] = (
+            WeakKeyDictionary()
+        )
 
     def field(self, declared: Declared, tenant: str | None = None) -> Field:
         """By the keyring of the tenant that the row names, else of the one in force.
 
         Raises: TenantError when none is in force, OtherTenantError when the row is another's, KmsError.
         """
-        vault = self.opened.current() if tenant is None else self._of_row(declared, tenant)
+        vault = self._serving(tenant, declared.definition.table, declared.definition.column)
         return self._of(vault, declared, declared.definition)
 
     def asking(self, declared: Declared, home: str | None) -> Field:
@@ -55,6 +59,17 @@ class AttachedTenants:
         if home is None:
             return self.field(declared)
         return self._of(self.opened.home(home), declared, at_home(declared.definition, home))
+
+    def compound(self, declared: DeclaredCompound, tenant: str | None = None) -> CompoundTerms:
+        """As field, for an index over several columns. Raises: as field."""
+        vault = self._serving(tenant, *declared.definition.place)
+        compounds = self._compounds.get(vault)
+        if compounds is None:
+            compounds = self._compounds[vault] = WeakKeyDictionary()
+        found = compounds.get(declared)
+        if found is None:
+            found = compounds[declared] = vault.compound(declared.definition)
+        return found
 
     def _of(self, vault: OpensFields, declared: Declared, definition: FieldDefinition) -> Field:
         fields = self._fields.get(vault)
@@ -85,13 +100,16 @@ class AttachedTenants:
 
         return open_value
 
-    def _of_row(self, declared: Declared, tenant: str) -> OpensFields:
+    def _serving(self, tenant: str | None, table: str, column: str) -> OpensFields:
+        """That of the tenant that a row names, else of the one in force. table, column: for errors."""
+        if tenant is None:
+            return self.opened.current()
         in_force = self.opened.in_force
         if in_force is not None and in_force != tenant:
             raise OtherTenantError(
                 f"the row is another tenant's than {in_force!r}, which is in force: ask for its rows alone",
-                declared.definition.table,
-                declared.definition.column,
+                table,
+                column,
             )
         return self.opened.vault(tenant)
 

@@ -16,6 +16,7 @@ from vault.mapping.asked import Asked
 from vault.mapping.beside import beside, plain_column
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.term_type import asked_type
+from vault.term import BlindIndex
 
 __all__ = ["SealedComparator"]
 
@@ -61,13 +62,15 @@ class SealedComparator(TypeEngine.Comparator[Any]):
         return term.operate(op, BindParameter(None, Asked(other), type_=kind, unique=True))
 
     def _equal_columns(self, op: OperatorType, other: "ColumnElement[Any]") -> "ColumnElement[Any] | None":
-        """Two occurrences of one field, as in a self-join: term against term."""
-        mine = self._owner
-        same_field = getattr(other.type, "owner", None) is mine
-        if mine is None or not same_field or mine.asked_index is None:
+        """Two occurrences of one field, as in a self-join, or of two that share an index: term against term."""
+        mine, theirs = self._owner, getattr(other.type, "owner", None)
+        if mine is None or not isinstance(theirs, SealedColumn):
             return None
-        wanted = mine.term_column(mine.asked_index, "a")
-        left, right = beside(self.expr, wanted), beside(other, wanted)
+        pair = _joinable(mine, theirs)
+        if pair is None:
+            return None
+        left = beside(self.expr, mine.term_column(pair[0], "a"))
+        right = beside(other, theirs.term_column(pair[1], "a"))
         return (
             None if left is None or right is None else _as_entity(left, self.expr).operate(op, _as_entity(right, other))
         )
@@ -103,9 +106,14 @@ class SealedComparator(TypeEngine.Comparator[Any]):
             raise SealedColumnError("a sealed type outside a table's column cannot be asked: compare the column itself")
         index = owner.asked_index
         if index is None:
-            what = "has only a truncated index" if owner.type.index else "has no index"
+            if owner.type.index:
+                raise SealedColumnError(
+                    f"{owner.label} has only truncated or partial indexes, whose terms unequal values share: ask by"
+                    " find() or find_all(), which open and compare, or declare BlindIndex() beside them for == and"
+                    " in_()"
+                )
             raise SealedColumnError(
-                f"{owner.label} {what}: declare Sealed(..., index=BlindIndex()) to ask by == or in_()"
+                f"{owner.label} has no index: declare Sealed(..., index=BlindIndex()) to ask by == or in_()"
             )
         if plain_column(self.expr) is None:
             raise SealedColumnError(
@@ -117,7 +125,7 @@ class SealedComparator(TypeEngine.Comparator[Any]):
             raise SealedColumnError(
                 f"{owner.label} is read here without its terms: select {name} too, or ask inside the subquery"
             )
-        return _as_entity(term, self.expr), asked_type(owner, none_matches_nothing)
+        return _as_entity(term, self.expr), asked_type(owner, index, none_matches_nothing)
 
     def _refusal(self, op: OperatorType) -> str:
         word = _WORDS.get(op) or getattr(op, "opstring", op.__name__).removesuffix("_op").strip("_").upper()
@@ -127,6 +135,17 @@ class SealedComparator(TypeEngine.Comparator[Any]):
             return f"{self._label} is sealed, no two values are alike: use its term column instead"
         remedy = "ask by ==, in_() or is_(None), or filter in Python after reading"
         return f"{self._label} is sealed, {word} cannot work on it: {remedy}"
+
+
+def _joinable(mine: SealedColumn, theirs: SealedColumn) -> tuple[BlindIndex, BlindIndex] | None:
+    """An index of each by whose terms they can be compared: the very one that answers ==, or one that they share."""
+    if mine is theirs:
+        return None if mine.asked_index is None else (mine.asked_index, mine.asked_index)
+    for index in mine.type.index:
+        for other in theirs.type.index if index.scope is not None and index.answers_equality else ():
+            if other.scope == index.scope and other.answers_equality:
+                return index, other
+    return None
 
 
 def _clause(other: Any) -> Any:

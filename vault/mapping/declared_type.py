@@ -28,7 +28,7 @@ from vault.errors import DefinitionError, InvalidValueError
 from vault.mapping.frozen_json import frozen
 from vault.mapping.stored_types import Coded
 
-__all__ = ["Conversion", "codec_id_of", "given", "most_bytes", "refuse_too_long", "restored", "snapshot"]
+__all__ = ["Conversion", "codec_id_of", "given", "most_bytes", "most_values", "refuse_too_long", "restored", "snapshot"]
 
 MOST_UTF8_BYTES_A_CHARACTER: Final = 4
 # Ours: beside its digits a number may be written with a sign, a point, an exponent, and trailing zeros.
@@ -81,6 +81,18 @@ def most_bytes(kind: TypeEngine[Any]) -> int | None:
         case Numeric(precision=int(precision)):
             return precision + NUMERIC_EXTRA_BYTES
     return codec_named(codec_id_of(kind)).width
+
+
+def most_values(kind: TypeEngine[Any]) -> int | None:
+    """How many different values the type has, NULL not counted; None where there are many, or any number."""
+    match kind:
+        case Boolean():
+            return 2
+        case Enum():
+            return len(kind.enums)
+        case Coded() if kind.codec == "bool/1":
+            return 2
+    return None
 
 
 def refuse_too_long(kind: TypeEngine[Any]) -> Callable[[Any], None] | None:

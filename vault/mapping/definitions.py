@@ -8,8 +8,9 @@ from sqlalchemy.orm import InstrumentedAttribute
 from vault.definition import FieldDefinition
 from vault.errors import SealedColumnError
 from vault.mapping.sealed_column import Declaration, SealedColumn
+from vault.mapping.term_type import Term
 
-__all__ = ["definition_of", "sealed_columns", "term_columns"]
+__all__ = ["all_term_columns", "definition_of", "sealed_columns", "term_columns"]
 
 
 def definition_of(column: "Column[Any] | InstrumentedAttribute[Any]") -> FieldDefinition:
@@ -25,6 +26,11 @@ def sealed_columns(table: Table) -> "list[Column[Any]]":
 def term_columns(column: "Column[Any] | InstrumentedAttribute[Any]") -> "list[Column[Any]]":
     """The hidden columns beside a sealed one: slots a and b of each index, in the order of Field.terms()."""
     return _sealed(column).term_columns
+
+
+def all_term_columns(table: Table) -> "list[Column[Any]]":
+    """The hidden columns of a table's indexes, those over several columns included, in order."""
+    return [column for column in table.columns if isinstance(column.type, Term)]
 
 
 def _sealed(column: Any) -> SealedColumn:

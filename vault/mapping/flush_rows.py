@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary, ref
 
 from sqlalchemy import Column, Connection, Table, event, inspect
 from sqlalchemy.orm import Mapper, Session, object_session
+from sqlalchemy.orm.attributes import flag_modified
 
 from vault.errors import SealedColumnError
 from vault.mapping.defaults import default_value
@@ -29,6 +30,8 @@ def watch_mapper(mapper: Mapper[Any], _class: type[Any]) -> None:
     plans = [plan for table in mapper.tables if (plan := plan_of(table)) is not None]
     if any(plan.defaults for plan in plans):
         event.listen(mapper, "before_insert", _fill_defaults)
+    if any(plan.compounds for plan in plans):
+        event.listen(mapper, "before_update", _complete_compounds)
     if any(plan.bound for plan in plans):
         event.listen(mapper, "before_update", _note_rows)
         event.listen(mapper, "after_update", _drop_rows)
@@ -51,6 +54,22 @@ def _fill_defaults(mapper: Mapper[Any], _connection: Connection, target: Any) ->
             key = mapper.get_property_by_column(column).key
             if state.dict.get(key) is None:
                 setattr(target, key, default_value(column))
+
+
+def _complete_compounds(mapper: Mapper[Any], _connection: Connection, target: Any) -> None:
+    """Of an index over several columns one part changed: the UPDATE has to hold the others too."""
+    for table in mapper.tables:
+        plan = plan_of(table)
+        for compound in () if plan is None else plan.compounds:
+            parts = _mapped(mapper, [part.column for part in compound.parts])
+            attributes = [_attribute(mapper, target, column) for column in parts]
+            changed = [attribute.history.has_changes() for attribute in attributes]
+            if not any(changed):
+                continue
+            for attribute, has_changed in zip(attributes, changed, strict=True):
+                if not has_changed:
+                    getattr(target, attribute.key)  # read where it is not loaded
+                    flag_modified(target, attribute.key)
 
 
 def _note_rows(mapper: Mapper[Any], connection: Connection, target: Any) -> None:

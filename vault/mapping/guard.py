@@ -31,7 +31,7 @@ from vault.errors import SealedColumnError
 from vault.mapping.refusal import refuse
 from vault.mapping.sealed_column import Declaration
 from vault.mapping.table_plan import plan_of
-from vault.mapping.term_type import AskedTerm, Term
+from vault.mapping.term_type import AskedTermType, Term
 
 __all__ = ["touches_sealed"]
 
@@ -80,7 +80,7 @@ def touches_sealed(statement: Any, options: Iterable[Any] = ()) -> bool:
                         refuse(node, "a parameter of its type")
                 elif not may_stand:
                     refuse(node, parent)
-            elif isinstance(node.type, Term | AskedTerm):
+            elif isinstance(node.type, Term | AskedTermType):
                 touched = True
         stack.extend(_children(node, parent is None, may_stand))
     return touched
@@ -204,14 +204,30 @@ def _of_conflict(node: Any) -> Iterator[Visit]:
 def _of_comparison(node: "BinaryExpression[Any]") -> Iterator[Visit]:
     about_null = node.operator in (operators.is_, operators.is_not) and isinstance(node.right, Null)
     sides = (node.left, node.right)
-    if any(isinstance(side.type, Term) for side in sides):
+    terms = [side.type for side in sides if isinstance(side.type, Term)]
+    if terms:
         for side in sides:
-            if isinstance(side, BindParameter) and not isinstance(side.type, Term | AskedTerm):
+            if isinstance(side, BindParameter) and not isinstance(side.type, Term | AskedTermType):
                 raise SealedColumnError(
                     "a term column is compared with a value that is no term: compare the sealed column itself"
                 )
+        _refuse_chance(terms, asked=any(isinstance(side.type, AskedTermType) for side in sides), about_null=about_null)
     yield node.left, node, about_null
     yield node.right, node, False
+
+
+def _refuse_chance(terms: list[Term], *, asked: bool, about_null: bool) -> None:
+    """Terms that are never equal, or are so for unequal values, must not be compared with one another."""
+    if not asked and not about_null and not all(term.exact for term in terms):
+        raise SealedColumnError(
+            "a term column of a truncated or partial index is compared, which unequal values share: ask by find() or"
+            " find_all(), which open and compare; to join, declare a full-length index with a scope"
+        )
+    if len({term.joins for term in terms}) > 1:
+        raise SealedColumnError(
+            "term columns of two indexes are compared, whose keys differ, so that no two are equal: declare both"
+            ' columns with BlindIndex(scope="...") of one name'
+        )
 
 
 def _refuse_named(outputs: list[Any], clauses: Iterable[Any]) -> None:

@@ -20,13 +20,14 @@ from sqlalchemy.sql.util import find_tables
 from vault.errors import SealedColumnError
 from vault.mapping.attached import attached_to
 from vault.mapping.attribute_snapshots import snapshot_attributes
+from vault.mapping.compound_index import CompoundIndex
 from vault.mapping.flush_rows import watch_mapper
 from vault.mapping.guard import touches_sealed
 from vault.mapping.hide_parameters import hide_parameters
 from vault.mapping.seal_statement import seal_statement
 from vault.mapping.sealed_column import Declaration
 from vault.mapping.shared_parameters import refuse_shared_parameters
-from vault.mapping.siblings import begin_table, complete_table, own_column, refuse_own_index
+from vault.mapping.siblings import begin_table, complete_table, own_column, own_compound, refuse_own_index
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import Term
 
@@ -53,6 +54,7 @@ def install_hooks() -> None:
         event.listen(Column, "after_parent_attach", own_column)
         event.listen(UniqueConstraint, "after_parent_attach", refuse_own_index)
         event.listen(Index, "after_parent_attach", refuse_own_index)
+        event.listen(CompoundIndex, "after_parent_attach", own_compound)
         event.listen(Mapper, "after_mapper_constructed", watch_mapper)
         event.listen(Mapper, "mapper_configured", snapshot_attributes)
         event.listen(Engine, "before_cursor_execute", _look)

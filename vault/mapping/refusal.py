@@ -12,6 +12,10 @@ __all__ = ["refuse"]
 
 BY_VALUE = "select the column itself and compute in Python after reading"
 AS_EQUALS = "sort or group in Python after reading; equal values can be grouped by the term column"
+SHARE = (
+    'declare both with an index that they share, as BlindIndex(scope="...") of one name, and select its terms where a'
+    " subquery stands between; or read one and ask the other for its value"
+)
 
 _REMEDIES: list[tuple[type[Any] | tuple[type[Any], ...], str, str]] = [
     ((Select, CompoundSelect, UnaryExpression), "ORDER BY, GROUP BY, DISTINCT or a condition", AS_EQUALS),
@@ -39,10 +43,16 @@ def refuse(element: Any, place: Any) -> NoReturn:
 def _around(place: Any) -> tuple[str, str]:
     if getattr(place, "__visit_name__", "") == "label_reference":
         return _named("ORDER BY or GROUP BY")
+    if isinstance(place, BinaryExpression) and all(_is_sealed(side) for side in (place.left, place.right)):
+        return "a comparison with another column", SHARE
     for kinds, word, remedy in _REMEDIES:
         if isinstance(place, kinds):
             return word, remedy
     return "a function or another expression", BY_VALUE
+
+
+def _is_sealed(side: Any) -> bool:
+    return getattr(side.type, "owner", None) is not None
 
 
 def _named(place: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import CHAR, NCHAR, Column, Enum, Integer, LargeBinary, String, Table, Uuid
 from sqlalchemy.dialects.postgresql import CITEXT
@@ -11,13 +11,15 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionError, FieldError
 from vault.index_slot import SLOTS, Slot, term_column
-from vault.mapping.declared_type import codec_id_of, given, refuse_too_long, restored
+from vault.mapping.declared_type import codec_id_of, given, most_values, refuse_too_long, restored
 from vault.row_context import BoundColumn
 from vault.term import BlindIndex
 
 __all__ = ["Declaration", "SealedColumn"]
 
 T = TypeVar("T")
+# Ours: of so few values each is known from how often it occurs.
+FEW_VALUES: Final = 16
 
 
 class Declaration(TypeDecorator[T]):
@@ -42,7 +44,7 @@ class SealedColumn:
 
     def __init__(self, column: "Column[Any]") -> None:
         self.column = column
-        self.asked_types: dict[bool, TypeEngine[Any]] = {}
+        self.asked_types: dict[tuple[str, bool], TypeEngine[Any]] = {}
         """Kept here for asked_type() of term_type.py."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -113,8 +115,28 @@ class SealedColumn:
 
     @cached_property
     def asked_index(self) -> BlindIndex | None:
-        """The index that answers ==: the first that is not truncated."""
-        return next((index for index in self.type.index if not index.truncated), None)
+        """The index that answers ==: the first that keeps all bits of the whole value."""
+        return next((index for index in self.type.index if index.answers_equality), None)
+
+    def index_named(self, name: str) -> BlindIndex:
+        """Raises: DefinitionError, which names those there are."""
+        for index in self.type.index:
+            if index.name == name:
+                return index
+        known = ", ".join(index.name for index in self.type.index) or "none"
+        raise DefinitionError(f"{self.label} has no index {name!r}; there are: {known}")
+
+    def asked_value(self, index: str, value: Any) -> Any:
+        """What is handed to the field for what an index is asked for: a part of a value goes as it is."""
+        if self.given is None or self.index_named(index).normaliser.partial:
+            return value
+        return self.given(value)
+
+    def joins(self, index: BlindIndex) -> str:
+        """What names the key of an index: columns whose indexes have one name can be joined."""
+        if index.scope is not None:
+            return f"shared index {index.scope}"
+        return f"{self.definition.label} {index.name}"
 
     @cached_property
     def given(self) -> Callable[[Any], Any] | None:
@@ -187,7 +209,17 @@ class SealedColumn:
                 f"{self.label}: sealed bytes never repeat; declare Sealed(..., index=BlindIndex(), unique=True) instead"
             )
         if self.type.unique and self.asked_index is None:
-            raise DefinitionError(f"{self.label}: unique=True needs an index that is not truncated")
+            raise DefinitionError(
+                f"{self.label}: unique=True needs an index that is not truncated or partial: declare a full-length one"
+            )
+        few = most_values(self.type.stored)
+        if few is not None and few <= FEW_VALUES:
+            for index in self.type.index:
+                if not index.low_entropy:
+                    raise DefinitionError(
+                        f"{self.label} has {few} values at most, and an index would show which rows have which: leave"
+                        " the index out and filter after reading, or insist by BlindIndex(..., low_entropy=True)"
+                    )
         self._check_default(column, "give a Python value or function, or none")
         _ = self.definition, self.row_columns
 

@@ -10,11 +10,12 @@ from sqlalchemy import Column, Index, MetaData, Table, UniqueConstraint
 
 from vault.errors import DefinitionError
 from vault.index_slot import SLOTS, term_column
+from vault.mapping.compound_index import CompoundIndex, complete_compound, declared_compounds
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.table_plan import forget_plan
 from vault.mapping.term_type import Term
 
-__all__ = ["begin_table", "complete_table", "own_column", "refuse_own_index"]
+__all__ = ["begin_table", "complete_table", "own_column", "own_compound", "refuse_own_index"]
 
 _incomplete: "WeakSet[Table]" = WeakSet()
 
@@ -30,6 +31,8 @@ def complete_table(table: Table, _metadata: MetaData) -> None:
     for column in list(table.columns):
         if isinstance(column.type, Declaration):
             _complete_column(column)
+    for declared in declared_compounds(table):
+        complete_compound(table, declared)
 
 
 def own_column(column: "Column[Any]", table: Table) -> None:
@@ -54,16 +57,24 @@ def refuse_own_index(index: "Index | UniqueConstraint", table: Table) -> None:
             )
 
 
+def own_compound(declared: CompoundIndex, table: Table) -> None:
+    """An index over several columns has joined a table."""
+    forget_plan(table)
+    if table not in _incomplete:
+        complete_compound(table, declared)
+
+
 def _complete_column(column: "Column[Any]") -> None:
     sealed = column.type.owner  # type: ignore[attr-defined]
     for index in sealed.type.index:
         for slot in SLOTS:
             name = term_column(column.name, index.name, slot)
+            kind = Term(index.term_bytes, sealed.joins(index), index.answers_equality)
             there = column.table.c.get(name)
             if there is None:
                 sibling: Column[Any] = Column(
                     name,
-                    Term(index.term_bytes),
+                    kind,
                     index=slot == "a" or None,
                     unique=(slot == "a" and sealed.type.unique and index is sealed.asked_index) or None,
                     _omit_from_statements=True,
@@ -73,4 +84,6 @@ def _complete_column(column: "Column[Any]") -> None:
                 raise DefinitionError(
                     f"{sealed.label} needs the name {name} for its index: rename that column or the index"
                 )
+            else:  # copied with its table, which may have another name now
+                there.type = kind
     sealed.check()

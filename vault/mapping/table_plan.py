@@ -8,6 +8,8 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Column, Table
 
+from vault.mapping.compound_index import CompoundColumn, compounds_of
+from vault.mapping.definitions import all_term_columns
 from vault.mapping.sealed_column import Declaration, SealedColumn
 
 __all__ = ["TablePlan", "forget_plan", "plan_of"]
@@ -15,9 +17,9 @@ __all__ = ["TablePlan", "forget_plan", "plan_of"]
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class TablePlan:
-    """sealed: by column key. bound: the columns that some field is
-    bound to or takes its tenant from, by key. defaults: those that a
-    Python default fills before a value is sealed. terms: the keys of all term columns.
+    """sealed: by column key. bound: the columns that some field is bound to, by key. defaults: those that a
+    Python default fills before a value is sealed. terms: the keys of all term columns. compounds: indexes over several
+    columns.
     """
 
     table: Table
@@ -25,6 +27,7 @@ class TablePlan:
     bound: "dict[str, Column[Any]]"
     defaults: "tuple[Column[Any], ...]"
     terms: frozenset[str]
+    compounds: tuple[CompoundColumn, ...] = ()
 
 
 _plans: "WeakKeyDictionary[Table, TablePlan | None]" = WeakKeyDictionary()
@@ -63,7 +66,8 @@ def _make_plan(table: Any) -> TablePlan | None:
             sealed,
             bound,
             tuple(column for column in filled.values() if column.default is not None),
-            frozenset(column.key for one in sealed.values() for column in one.term_columns),
+            frozenset(column.key for column in all_term_columns(table)),
+            compounds_of(table),
         )
     _plans[table] = plan
     return plan

@@ -12,22 +12,31 @@ from vault.index_slot import term_column
 from vault.mapping.asked import Asked
 from vault.mapping.attached import asking_for
 from vault.mapping.sealed_column import SealedColumn
+from vault.term import BlindIndex
 
-__all__ = ["NOT_WRITTEN", "AskedTerm", "Term", "asked_type"]
+__all__ = ["NOT_WRITTEN", "AskedTerm", "AskedTermType", "Term", "asked_type"]
 
 NOT_WRITTEN = "<a sealed value is not written into SQL>"
 """What literal_binds shows. No database accepts it; an error here would be printed with the value."""
 
 
 class Term(TypeDecorator[bytes]):
-    """A term column's type: length bytes, as the field computed them. Anything else is refused."""
+    """A term column's type: length bytes, as the field computed them. Anything else is refused.
+
+    joins: what names the key, so that terms of one name can be equal. exact: whether equal terms mean equal values.
+    """
 
     impl = LargeBinary
     cache_ok = True
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, joins: str = "", exact: bool = True) -> None:
         super().__init__(length)
         self.length = length
+        self.joins = joins
+        self.exact = exact
+
+    def __repr__(self) -> str:
+        return f"Term({self.length})"
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         if dialect.name in {"mysql", "mariadb"}:
@@ -53,13 +62,22 @@ class Term(TypeDecorator[bytes]):
         return lambda _value: NOT_WRITTEN
 
 
-class AskedTerm(TypeDecorator[Any]):
+class AskedTermType(TypeDecorator[Any]):
+    """The type of what is asked for: it binds as a term."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
+        return lambda _value: NOT_WRITTEN
+
+
+class AskedTerm(AskedTermType):
     """The type of a value asked for: binds as the term that the index's slot holds for it.
 
     none_matches_nothing: for a member of IN, where NULL adds no row; elsewhere NULL is refused.
     """
 
-    impl = LargeBinary
     cache_ok = True
 
     def __init__(self, sealed: SealedColumn, index: str, none_matches_nothing: bool = False) -> None:
@@ -72,9 +90,8 @@ class AskedTerm(TypeDecorator[Any]):
         return f"AskedTerm({self.sealed.label}, {self.index!r})"
 
     def bind_processor(self, dialect: Dialect) -> Callable[[Any], bytes | None]:
-        sealed, none_matches_nothing = self.sealed, self.none_matches_nothing
-        name = term_column(sealed.definition.column, self.index, "a")
-        home = next(index.keyring for index in sealed.type.index if index.name == self.index)
+        sealed, index, none_matches_nothing = self.sealed, self.index, self.none_matches_nothing
+        home = sealed.index_named(index).keyring
 
         def compute(value: Any) -> bytes | None:
             if isinstance(value, Asked):
@@ -83,29 +100,27 @@ class AskedTerm(TypeDecorator[Any]):
                 if none_matches_nothing:
                     return None
                 raise SealedColumnError(f"{sealed.label} is compared with a parameter that is NULL: use is_(None)")
-            if sealed.given is not None:
-                value = sealed.given(value)
-            term = asking_for(dialect, sealed, home).terms(value)[name]
+            term = asking_for(dialect, sealed, home).asked_term(index, sealed.asked_value(index, value))
             if term is None:  # comparing with NULL would find nothing, in silence
+                name = term_column(sealed.definition.column, index, "a")
                 raise SealedColumnError(f"{sealed.label}: the slot that is asked, {name}, is not written")
             return term
 
         return compute
 
-    def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:  # noqa: ARG002
-        return lambda _value: NOT_WRITTEN
 
+def asked_type(
+    sealed: SealedColumn, index: BlindIndex | None = None, none_matches_nothing: bool = False
+) -> TypeEngine[Any]:
+    """The type of a value that is compared through an index of the column, its asked_index unless given.
 
-def asked_type(sealed: SealedColumn, none_matches_nothing: bool) -> TypeEngine[Any]:
-    """The type of a value that is compared through the column's asked_index.
-
-    One object for each column: SQLAlchemy keeps what it makes of a type with the type.
+    One object for each: SQLAlchemy keeps what it makes of a type with the type.
     """
-    kind = sealed.asked_types.get(none_matches_nothing)
+    index = index or sealed.asked_index
+    if index is None:
+        raise DefinitionError(f"{sealed.label} has no index that answers ==")
+    key = (index.name, none_matches_nothing)
+    kind = sealed.asked_types.get(key)
     if kind is None:
-        if sealed.asked_index is None:
-            raise DefinitionError(f"{sealed.label} has no index that answers ==")
-        kind = sealed.asked_types[none_matches_nothing] = AskedTerm(
-            sealed, sealed.asked_index.name, none_matches_nothing
-        )
+        kind = sealed.asked_types[key] = AskedTerm(sealed, index.name, none_matches_nothing)
     return kind

@@ -13,6 +13,8 @@ from sqlalchemy.sql.elements import BindParameter, ElementList
 from sqlalchemy.sql.selectable import Alias
 
 from vault.errors import SealedColumnError
+from vault.index_slot import SLOTS
+from vault.mapping.compound_index import CompoundColumn
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.statement_values import given_key, plain_value
 from vault.mapping.table_plan import TablePlan
@@ -20,32 +22,36 @@ from vault.mapping.table_plan import TablePlan
 __all__ = ["seal_upsert"]
 
 SealedParts = Callable[[SealedColumn, list[Any], list[dict[str, Any]] | None], list[dict[str, Any]]]
+CompoundTerms = Callable[[CompoundColumn, list[list[Any]]], dict[str, list[bytes | None]]]
 
 
-def seal_upsert(statement: Insert, plan: TablePlan, sealed_parts: SealedParts) -> Insert:
+def seal_upsert(statement: Insert, plan: TablePlan, sealed_parts: SealedParts, compound_terms: CompoundTerms) -> Insert:
     """The statement with its conflict clauses sealed. Raises: SealedColumnError for what cannot be."""
     clause = statement._post_values_clause
     changed = statement._generate()
     if isinstance(clause, ElementList):
         several = copy(clause)
-        several.clauses = tuple(_sealed(part, plan, sealed_parts) for part in clause.clauses)
+        several.clauses = tuple(_sealed(part, plan, sealed_parts, compound_terms) for part in clause.clauses)
         changed._post_values_clause = several
     else:
-        changed._post_values_clause = _sealed(clause, plan, sealed_parts)
+        changed._post_values_clause = _sealed(clause, plan, sealed_parts, compound_terms)
     return changed
 
 
-def _sealed(clause: Any, plan: TablePlan, sealed_parts: SealedParts) -> Any:
+def _sealed(clause: Any, plan: TablePlan, sealed_parts: SealedParts, compound_terms: CompoundTerms) -> Any:
     changed = copy(clause)
     match clause.__visit_name__:
         case "on_conflict_do_nothing":
             _seal_target(changed, plan)
         case "on_conflict_do_update":
             targeted = _seal_target(changed, plan)
-            changed.update_values_to_set = _set_clause(clause.update_values_to_set, plan, targeted, sealed_parts)
+            made = _set_clause(clause.update_values_to_set, plan, targeted, sealed_parts)
+            made |= _compounds(clause.update_values_to_set, plan, compound_terms)
+            changed.update_values_to_set = made
         case "on_duplicate_key_update":
             # The row may be another one than meant: of any unique key of the table, also of one not declared here.
             made = _set_clause(clause.update, plan, frozenset(), sealed_parts, clause.inserted_alias)
+            made |= _compounds(clause.update, plan, compound_terms, clause.inserted_alias)
             changed.update = {given_key(key, plan) or key: value for key, value in made.items()}
         case other:
             raise SealedColumnError(
@@ -64,7 +70,12 @@ def _seal_target(changed: Any, plan: TablePlan) -> AbstractSet[str | None]:
 
 
 def _unique_column(element: Any, plan: TablePlan) -> Any:
-    """A sealed column as conflict target stands for its unique terms."""
+    """A sealed column, or the name of an index over several, as conflict target stands for its unique terms."""
+    for compound in plan.compounds:
+        if isinstance(element, str) and element == compound.declared.name:
+            if not compound.declared.unique:
+                raise SealedColumnError(f"{compound.label} is not unique: declare CompoundIndex(..., unique=True)")
+            return compound.term_column("a")
     sealed = plan.sealed.get(given_key(element, plan) or "")
     if sealed is None:
         return element
@@ -105,6 +116,35 @@ def _set_clause(
             full = {**dict.fromkeys(column.key for column in sealed.term_columns), **part}
             columns = plan.table.c
             made |= {columns[k]: BindParameter(None, v, type_=columns[k].type, unique=True) for k, v in full.items()}
+    return made
+
+
+def _compounds(given: Any, plan: TablePlan, compound_terms: CompoundTerms, inserted: Any = None) -> dict[Any, Any]:
+    """The terms of the indexes over several columns that SET changes, all parts of each from one row."""
+    values = {given_key(key, plan): value for key, value in dict(given).items()}
+    made: dict[Any, Any] = {}
+    for compound in plan.compounds:
+        columns = [part.column for part in compound.parts]
+        parts = [values[column.key] for column in columns if column.key in values]
+        if not parts:
+            continue
+        slots = [compound.term_column(slot) for slot in SLOTS]
+        new = [_is_new(values.get(column.key), column, inserted) for column in columns]
+        if all(new):
+            made |= {slot: parts[0].table.c[slot.key] for slot in slots}
+        elif len(parts) == len(columns) and not any(new):
+            row = [plain_value(values[column.key], {}, compound.label) for column in columns]
+            terms = compound_terms(compound, [row])
+            made |= {
+                slot: BindParameter(None, terms.get(slot.key, [None])[0], type_=slot.type, unique=True)
+                for slot in slots
+            }
+        else:
+            names = ", ".join(column.name for column in columns)
+            raise SealedColumnError(
+                f"{compound.label} is an index over several columns: an upsert sets all of {names}, each to the new"
+                " row's or each to a plain value"
+            )
     return made
 
 

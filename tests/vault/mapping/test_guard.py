@@ -69,13 +69,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "case of": (lambda: select(case({"plain§": 1}, value=Person.ssn)), IN_PYTHON),
     "literal on the left": (lambda: select(Person.id).where(literal("plain§") == Person.ssn), "left of =="),
     "literal_column": (lambda: select(Person.id).where(literal_column("name") == Person.ssn), "left of =="),
-    "two fields": (lambda: select(Person.id).where(Person.ssn == Person.email), "left of =="),
+    "two fields": (lambda: select(Person.id).where(Person.ssn == Person.email), "an index that they share"),
     "plain column": (lambda: select(Person.id).where(Person.ssn == Person.name), "left of =="),
     "plain column on the left": (lambda: select(Person.id).where(Person.name == Person.ssn), "left of =="),
-    "join of fields": (lambda: select(Person.id).join(Employee, Person.ssn == Employee.ssn), "left of =="),
+    "join of fields": (
+        lambda: select(Person.id).join(Employee, Person.ssn == Employee.ssn),
+        "an index that they share",
+    ),
     "another field, no index": (
         lambda: select(Person.id).join(aliased(Person), Person.note == Person.note),
-        "left of ==",
+        "an index that they share",
     ),
     "tuple": (
         lambda: select(Person.id).where(tuple_(Person.id, Person.ssn).in_([(1, "plain§")])),
@@ -93,7 +96,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "union all ordered": (lambda: union_all(select(P.c.ssn), select(P.c.ssn)).order_by("ssn"), IN_PYTHON),
     "partition by": (lambda: select(func.row_number().over(partition_by=Person.ssn)), "window|PARTITION|Python"),
     "window order": (lambda: select(func.row_number().over(order_by=Person.ssn)), "window|PARTITION|Python"),
-    "filter": (lambda: select(func.count().filter(Person.note == Person.ssn)), "left of =="),
+    "filter": (lambda: select(func.count().filter(Person.note == Person.ssn)), "an index that they share"),
     "typed text": (lambda: text("SELECT ssn FROM person").columns(P.c.ssn), "mapped column"),
     "in a cte": (lambda: select(select(func.lower(Person.ssn)).cte()), IN_PYTHON),
     "in exists": (

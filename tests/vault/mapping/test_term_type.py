@@ -31,7 +31,7 @@ def test_a_term_column_is_read_as_bytes() -> None:
 
 
 def test_asked_terms_of_two_indexes_are_two_cache_keys() -> None:
-    kinds = [asked_type(P.c[name].type.owner, many) for name in ("ssn", "email") for many in (False, True)]
+    kinds = [asked_type(P.c[name].type.owner, None, many) for name in ("ssn", "email") for many in (False, True)]
     assert len({kind._static_cache_key for kind in kinds}) == 4
     assert asked_type(P.c.ssn.type.owner, False) is kinds[0]
     assert repr(kinds[0]) == "AskedTerm(person.ssn, 'bidx')"

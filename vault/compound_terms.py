@@ -1,0 +1,84 @@
+"""Compound terms: the terms of an index over several columns, for the values of one row at a time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn, SupportsIndex
+
+from kms.derive import compound_index_key
+from kms.keyring import Keyring
+from vault.codecs import codec_named
+from vault.errors import DefinitionError, FieldError, InvalidValueError
+from vault.index_definition import CompoundDefinition
+from vault.index_slot import SlotKeys
+from vault.term import asked_encoding, compound_input, equality_encoding
+from vault.term_maker import TermMaker
+
+__all__ = ["CompoundTerms"]
+
+Encoding = Callable[[object], bytes | None]
+
+
+class CompoundTerms:
+    """Immutable and shared by threads; never pickled. The term of a row is None as soon as one part is None."""
+
+    __slots__ = ("_asked", "_encode", "_maker", "definition")
+
+    def __init__(self, definition: CompoundDefinition, keyring: Keyring, slots: SlotKeys) -> None:
+        """Raises: DefinitionError where slot a is pinned to no key."""
+        if slots.a is None or slots.b is not None:
+            raise DefinitionError(f"{definition.label}: slot a, and no other, makes its terms")
+        keyring_id, table, name = keyring.id, definition.table, definition.name
+        self.definition = definition
+        self._maker = TermMaker(
+            (table, name), lambda key: compound_index_key(key, keyring_id, table, name), slots.a, keyring, definition
+        )
+        codecs = [(codec_named(part.codec), part.normaliser) for part in definition.parts]
+        self._encode: list[Encoding] = [equality_encoding(*one) for one in codecs]
+        self._asked: list[Encoding] = [asked_encoding(*one) for one in codecs]
+
+    def terms(self, rows: Sequence[Sequence[object]]) -> list[bytes | None]:
+        """The term in slot a of each row of values, which stand in the order of the parts.
+
+        Raises: InvalidValueError with the row's place; UnknownKeyError, KmsError.
+        """
+        made: list[bytes | None] = []
+        for place, row in enumerate(rows):
+            encoding = compound_input(self._encodings(self._encode, row, place if len(rows) > 1 else None))
+            made.append(None if encoding is None else self._maker.term(encoding))
+        return made
+
+    def asked_term(self, asked: Sequence[object]) -> bytes:
+        """The term of what is asked for. Raises: InvalidValueError, UnknownKeyError, KmsError."""
+        encoding = compound_input(self._encodings(self._asked, asked))
+        if encoding is None:
+            raise InvalidValueError("no row is found by a part that is NULL", *self.definition.place)
+        return self._maker.term(encoding)
+
+    def matcher(self, asked: Sequence[object]) -> Callable[[Sequence[object]], bool]:
+        """A function that tells whether opened values are what is asked for."""
+        wanted = compound_input(self._encodings(self._asked, asked))
+        return lambda row: wanted is not None and compound_input(self._encodings(self._encode, row)) == wanted
+
+    def by_name(self, values: Mapping[str, object]) -> list[object]:
+        """Values by column name, in the order of the parts. Raises: DefinitionError unless it has just those."""
+        names = [part.column for part in self.definition.parts]
+        if sorted(values) != sorted(names):
+            raise DefinitionError(f"{self.definition.label} is asked for a value of each of {', '.join(names)}")
+        return [values[name] for name in names]
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("an index is never pickled or copied: open the keyring in the other process and make it there")
+
+    def __repr__(self) -> str:
+        return f"<{self.definition.label}>"
+
+    def _encodings(
+        self, encode: Sequence[Encoding], row: Sequence[object], place: int | None = None
+    ) -> list[bytes | None]:
+        made: list[bytes | None] = []
+        for part, one, value in zip(self.definition.parts, encode, row, strict=True):
+            try:
+                made.append(None if value is None else one(value))
+            except FieldError as error:
+                error.at(self.definition.table, part.column, place)
+                raise
+        return made

@@ -1,0 +1,143 @@
+"""Finding: rows by sealed values through any index, also one whose terms unequal values share.
+
+The database finds rows by the term, page by page in the order of the primary key; each is opened and compared, so that
+only those come which have the value. Memory holds one page.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, Generic, TypeVar
+
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, inspect, select
+from sqlalchemy.orm import Mapper, Session
+
+from vault.errors import SealedColumnError
+from vault.key_order import after_key
+from vault.mapping.lookup import lookups
+
+__all__ = ["Found", "find", "find_all"]
+
+T = TypeVar("T")
+# Ours: a page is read and opened at once.
+ROWS_A_PAGE: Final = 500
+
+
+class Found(Generic[T]):
+    """The rows that find_all() finds: iterate over it, as often as is wanted, each time anew; or count() them."""
+
+    def __init__(
+        self,
+        source: Session | Connection,
+        target: Any,
+        conditions: Sequence[ColumnElement[bool]],
+        by: Mapping[Any, Any],
+        limit: int | None,
+        offset: int,
+        rows_a_page: int,
+    ) -> None:
+        if limit is not None and (type(limit) is not int or limit < 0):
+            raise ValueError("limit is a number of rows from 0, or None for all")
+        if type(offset) is not int or offset < 0 or type(rows_a_page) is not int or rows_a_page < 1:
+            raise ValueError("offset is a number of rows from 0, rows_a_page one from 1")
+        self._source = source
+        self._target = target
+        self._tables, self._keys = _walked(source, target)
+        self._conditions = tuple(conditions)
+        self._lookups = lookups(self._tables, by)
+        self._limit = limit
+        self._offset = offset
+        self._rows_a_page = rows_a_page
+
+    def __repr__(self) -> str:
+        return f"<rows of {self._tables[0].name} found by an index>"
+
+    def __iter__(self) -> Iterator[T]:
+        end = None if self._limit is None else self._offset + self._limit
+        return islice(self._all(self._target), self._offset, end)
+
+    def count(self) -> int:
+        """How many rows there are, limit and offset not counted; nothing but what is compared is read."""
+        return sum(1 for _ in self._all(None))
+
+    def first(self) -> T | None:
+        """The first row, or None; no page after the one that it is on is read."""
+        return next(iter(self), None)
+
+    def _all(self, target: Any) -> Iterator[Any]:
+        """Every row that has the values; target None gives the keys only."""
+        keys = self._keys
+        compared = list(dict.fromkeys(column for lookup in self._lookups for column in lookup.columns))
+        # What a row-bound value is bound to is selected with it by its type.
+        outputs = [*([] if target is None else [target]), *keys, *compared]
+        names = list(select(target).selected_columns.keys()) if isinstance(target, Table) else []
+        visible = len(names) or (0 if target is None else 1)
+        statement = (
+            select(*outputs).where(*(lookup.term for lookup in self._lookups), *self._conditions).order_by(*keys)
+        ).limit(self._rows_a_page)
+        last: tuple[Any, ...] | None = None
+        matches = [(lookup, lookup.matcher(self._dialect)) for lookup in self._lookups]
+        places = {column: visible + len(keys) + place for place, column in enumerate(compared)}
+        while True:
+            page = self._page(statement, last)
+            for row in page:
+                if all(match(tuple(row[places[column]] for column in one.columns)) for one, match in matches):
+                    yield dict(zip(names, row, strict=False)) if names else row[0]
+            if len(page) < self._rows_a_page:
+                return
+            last = tuple(page[-1][visible : visible + len(keys)])
+
+    def _page(self, statement: Select[Any], last: tuple[Any, ...] | None) -> Sequence[Any]:
+        after = statement if last is None else statement.where(after_key(self._keys, last))
+        return self._source.execute(after).all()
+
+    @property
+    def _dialect(self) -> Any:
+        source = self._source
+        if isinstance(source, Connection):
+            return source.dialect
+        mapper = None if isinstance(self._target, Table) else inspect(self._target)
+        return source.get_bind(mapper, clause=self._tables[0]).dialect
+
+
+def find_all(
+    source: Session | Connection,
+    target: type[T] | Table,
+    *conditions: ColumnElement[bool],
+    by: Mapping[Any, Any],
+    limit: int | None = None,
+    offset: int = 0,
+    rows_a_page: int = ROWS_A_PAGE,
+) -> Found[T]:
+    """The rows of a mapped class (as objects) or table (as dictionaries) that have the sealed values, in key order.
+
+    by: {column: value}, all of which must hold; {column: via(index, part)} asks a certain index, {"name": {column:
+    value}} one over several columns. conditions: of plain columns, as for where().
+    Raises: SealedColumnError, DefinitionError; InvalidValueError for what an index cannot be asked for; and, while rows
+    come, what opening a value raises.
+    """
+    return Found(source, target, conditions, by, limit, offset, rows_a_page)
+
+
+def find(
+    source: Session | Connection, target: type[T] | Table, *conditions: ColumnElement[bool], by: Mapping[Any, Any]
+) -> T | None:
+    """The first row, in key order, that find_all() finds; None where there is none."""
+    found: Found[T] = find_all(source, target, *conditions, by=by, rows_a_page=32)
+    return found.first()
+
+
+def _walked(source: Session | Connection, target: Any) -> "tuple[list[Table], list[Column[Any]]]":
+    """The tables that rows are read from, and the primary key that they are walked by."""
+    if isinstance(target, Table):
+        tables, keys = [target], list(target.primary_key.columns)
+    else:
+        mapper = inspect(target, raiseerr=False)
+        if not isinstance(source, Session) or not isinstance(mapper, Mapper):
+            raise SealedColumnError(
+                "find() and find_all() take a session and a mapped class, or a session or connection and a table"
+            )
+        tables = [table for table in mapper.tables if isinstance(table, Table)]
+        keys = [column for column in mapper.primary_key if isinstance(column, Column)]
+    if not keys:
+        raise SealedColumnError(f"{tables[0]} has no primary key to walk its rows by: declare one")
+    return tables, keys

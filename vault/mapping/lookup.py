@@ -1,0 +1,131 @@
+"""Look-up: one thing that find() and find_all() ask for: the index, its term, and which opened values are meant."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Table
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql.elements import BindParameter, ClauseElement
+
+from vault.errors import SealedColumnError
+from vault.mapping.asked import Asked
+from vault.mapping.attached import asking_for, compound_for
+from vault.mapping.compound_index import CompoundColumn
+from vault.mapping.compound_term_type import asked_compound_type
+from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.table_plan import plan_of
+from vault.mapping.term_type import asked_type
+from vault.term import BlindIndex
+
+__all__ = ["Lookup", "Via", "lookups", "via"]
+
+Matches = Callable[[tuple[Any, ...]], bool]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Via:
+    """A value to ask a certain index of a field for. It shows neither in a repr nor in a log."""
+
+    index: str
+    asked: Asked
+
+    def __repr__(self) -> str:
+        return f"via({self.index!r}, <asked value>)"
+
+
+def via(index: str, asked: object) -> Via:
+    """Ask the field's index of that name; of a partial one for a part: via("last4", "6789")."""
+    return Via(index, Asked(asked))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Lookup:
+    """columns: the sealed columns whose opened values are compared. term: the condition on their term column."""
+
+    columns: "tuple[Column[Any], ...]"
+    term: ColumnElement[bool]
+    matcher: Callable[[Dialect], Matches]
+
+
+def lookups(tables: Sequence[Table], by: Mapping[Any, Any]) -> list[Lookup]:
+    """What is asked of the tables that rows are of: by sealed columns, or by the name of an index over several.
+
+    Raises: SealedColumnError, DefinitionError for an index that there is not.
+    """
+    if not by:
+        raise SealedColumnError("find() and find_all() need by={column: value}: of what is plain, select() as usual")
+    return [_lookup(tables, key, asked) for key, asked in by.items()]
+
+
+def _lookup(tables: Sequence[Table], key: Any, asked: Any) -> Lookup:
+    plans = [plan for table in tables if (plan := plan_of(table)) is not None]
+    column = _column(key)
+    for plan in plans:
+        for compound in plan.compounds:
+            if isinstance(key, str) and compound.declared.name == key:
+                return _of_compound(compound, asked)
+        for name, sealed in plan.sealed.items():
+            if key == name if isinstance(key, str) else hash(sealed.column) == hash(column):
+                return _of_column(sealed, asked)
+    name = key if isinstance(key, str) else getattr(key, "key", type(key).__name__)
+    raise SealedColumnError(
+        f"by= names {name!r}, which is no sealed column and no index over several of {tables[0].name}: plain columns"
+        " are conditions beside it"
+    )
+
+
+def _column(key: Any) -> Any:
+    clause = key.__clause_element__() if hasattr(key, "__clause_element__") else key
+    return clause if isinstance(clause, Column) else None
+
+
+def _of_column(sealed: SealedColumn, asked: Any) -> Lookup:
+    if isinstance(asked, Via):
+        index, value = sealed.index_named(asked.index), asked.asked.value
+    else:
+        index, value = _best(sealed), asked
+    if value is None or isinstance(value, ClauseElement):
+        raise SealedColumnError(f"{sealed.label} is asked for a plain value; what is NULL is found by is_(None)")
+    term = sealed.term_column(index, "a") == BindParameter(
+        None, Asked(value), type_=asked_type(sealed, index), unique=True
+    )
+
+    def matcher(dialect: Dialect) -> Matches:
+        matches = asking_for(dialect, sealed, index.keyring).matcher(index.name, sealed.asked_value(index.name, value))
+        convert = sealed.given
+        return lambda opened: opened[0] is not None and matches(opened[0] if convert is None else convert(opened[0]))
+
+    return Lookup((sealed.column,), term, matcher)
+
+
+def _best(sealed: SealedColumn) -> BlindIndex:
+    """The index that answers ==, or else that of whole values with the most bits."""
+    whole = [index for index in sealed.type.index if not index.normaliser.partial]
+    if sealed.asked_index is not None:
+        return sealed.asked_index
+    if not whole:
+        what = "only partial indexes: name one by via(index, part)" if sealed.type.index else "no index to ask"
+        raise SealedColumnError(f"{sealed.label} has {what}")
+    return max(whole, key=lambda index: index.bits)
+
+
+def _of_compound(compound: CompoundColumn, asked: Any) -> Lookup:
+    values = compound_values(compound, asked)
+    term = compound.term_column("a") == BindParameter(
+        None, Asked(values), type_=asked_compound_type(compound), unique=True
+    )
+
+    def matcher(dialect: Dialect) -> Matches:
+        matches = compound_for(dialect, compound).matcher(compound.asked_values(values))
+        return lambda opened: matches(compound.handed_over(opened))
+
+    return Lookup(tuple(part.column for part in compound.parts), term, matcher)
+
+
+def compound_values(compound: CompoundColumn, asked: Any) -> tuple[Any, ...]:
+    """What is asked for, in the order of the parts. Raises: SealedColumnError unless there is a value for each."""
+    keys = [part.column.key for part in compound.parts]
+    if not isinstance(asked, Mapping) or set(asked) != set(keys) or any(asked[key] is None for key in keys):
+        raise SealedColumnError(f"{compound.label} is asked for a value of each of its columns, {', '.join(keys)}")
+    return tuple(asked[key] for key in keys)
