@@ -9,6 +9,7 @@ from vault.errors import DefinitionError, PolicyError
 from vault.mapping.declared_type import codec_id_of
 from vault.mapping.sealed_column import Declaration
 from vault.policy import ColumnPolicy, ColumnType, IndexPolicy, TablePolicy
+from vault.term import BlindIndex
 
 __all__ = ["table_policies"]
 
@@ -33,6 +34,16 @@ class MappedTable(TablePolicy):
 
     def is_made(self, name: str) -> bool:
         return name in self.made
+
+
+class MappedIndex(IndexPolicy):
+    """of_part: what its normaliser says, which may be the application's own."""
+
+    of_part: bool
+
+    @property
+    def partial(self) -> bool:
+        return self.of_part
 
 
 def table_policies(metadata: MetaData) -> dict[str, TablePolicy]:
@@ -77,6 +88,12 @@ def _column(column: "Column[Any]", word: ColumnType) -> ColumnPolicy:
     kind = column.type
     if not isinstance(kind, Declaration) or kind.owner is None:
         return ColumnPolicy.model_construct(type=word, nullable=column.nullable)
-    asked = kind.owner.asked_index
-    index = None if asked is None else IndexPolicy.model_construct(normalise=asked.normaliser.id.partition("/")[0])
-    return ColumnPolicy.model_construct(type=word, sealed=True, bind=kind.bind, index=index, nullable=column.nullable)
+    indexes = tuple(map(_index, kind.index)) or None
+    return ColumnPolicy.model_construct(type=word, sealed=True, bind=kind.bind, index=indexes, nullable=column.nullable)
+
+
+def _index(index: BlindIndex) -> MappedIndex:
+    rule = index.normaliser
+    return MappedIndex.model_construct(
+        normalise=rule.id.partition("/")[0], name=index.name, bits=index.bits, of_part=rule.partial
+    )

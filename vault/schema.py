@@ -19,9 +19,12 @@ from sqlalchemy.dialects.mysql import LONGBLOB, VARBINARY
 from sqlalchemy.types import TypeEngine
 
 from kms.exact_text import MARIADB_LONGEST_KEY_BYTES, exact_key_text, exact_long_text
+from vault.mapping.compound_index import CompoundIndex
 from vault.mapping.sealed_type import Sealed
+from vault.normalise import Normaliser
 from vault.normalisers import normaliser_named
-from vault.policy import ColumnPolicy, ColumnType, Policy, TablePolicy
+from vault.normalisers.phone_number import phone
+from vault.policy import ColumnPolicy, ColumnType, CompoundPolicy, IndexPolicy, Policy, TablePolicy
 from vault.term import BlindIndex
 
 
@@ -32,7 +35,8 @@ def tables(policy: Policy) -> MetaData:
     """
     metadata = MetaData()
     for name, table in policy.table.items():
-        Table(name, metadata, *(_column(column, table) for column in table.column))
+        columns = [_column(column, table) for column in table.column]
+        Table(name, metadata, *columns, *(_compound(index, one) for index, one in table.index.items()))
     return metadata
 
 
@@ -43,10 +47,28 @@ def _column(name: str, table: TablePolicy) -> Column[Any]:
 
 
 def _sealed(declared: ColumnPolicy) -> Sealed[Any]:
-    """The first version of each normaliser is meant; a policy that wants another will have to say so."""
-    index = declared.index
-    terms = () if index is None else (BlindIndex(normaliser_named(f"{index.normalise}/1")),)
-    return Sealed(_plain(declared.type), index=terms, bind=declared.bind)
+    return Sealed(_plain(declared.type), index=[_index(index) for index in declared.indexes], bind=declared.bind)
+
+
+def _index(index: IndexPolicy) -> BlindIndex:
+    return BlindIndex(
+        phone(index.region, metadata=index.metadata) if index.normalise == "phone" else _normaliser(index.normalise),
+        index.bits,
+        index.name,
+        scope=index.scope,
+        slow=index.slow,
+        low_entropy=index.low_entropy,
+    )
+
+
+def _compound(name: str, index: CompoundPolicy) -> CompoundIndex:
+    parts = [(column, _normaliser(index.normalise.get(column, "exact"))) for column in index.columns]
+    return CompoundIndex(name, *parts, bits=index.bits, unique=index.unique, slow=index.slow)
+
+
+def _normaliser(name: str) -> Normaliser:
+    """The first version of each is meant; a policy that wants another will have to say so."""
+    return normaliser_named(f"{'last4' if name == 'last_four' else name}/1")
 
 
 def _plain(kind: ColumnType, key_columns: int = 0) -> TypeEngine[Any]:  # noqa: PLR0911  # one line a type

@@ -13,9 +13,14 @@ from vault.errors import PolicyError
 from vault.mapped_tables import table_policies
 from vault.mapping import AnyInteger, Sealed, definition_of, sealed_columns
 from vault.normalise import digits
+from vault.normalisers.own import register_normaliser
+from vault.normalisers.parts import last_four
 from vault.policy import ColumnPolicy, Policy
 from vault.schema import tables
 from vault.term import BlindIndex
+
+
+ending = register_normaliser("tests.ending", 1, lambda text: str(text)[-2:], partial=True)
 
 
 class Color(Enum):
@@ -58,13 +63,18 @@ def test_terms_and_types_that_no_text_can_give_are_left_out() -> None:
         Column("color", SqlEnum(Color)),
     )
     assert set(columns) == {"id", "ssn"}
-    assert columns["ssn"].index is not None
+    assert [index.name for index in columns["ssn"].indexes] == ["bidx"]
 
 
-def test_an_index_that_does_not_answer_is_none() -> None:
-    column = described(Column("ssn", Sealed(Text, index=BlindIndex(bits=8))))["ssn"]
-    assert column.sealed
-    assert column.index is None
+def test_every_index_is_described_by_how_it_is_asked() -> None:
+    by_part = [BlindIndex(last_four, name="last4"), BlindIndex(ending, name="ending"), BlindIndex(bits=8, name="rough")]
+    columns = described(Column("ssn", Sealed(Text, index=by_part)), Column("chart", Sealed(Text)))
+    assert [(one.name, one.partial, one.answers_equality) for one in columns["ssn"].indexes] == [
+        ("last4", True, False),
+        ("ending", True, False),
+        ("rough", False, False),
+    ]
+    assert columns["chart"].indexes == ()
 
 
 def test_columns_with_defaults_need_no_value() -> None:

@@ -16,7 +16,8 @@ from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.errors import PolicyError
 from vault.files.cell import EXPECTED, converter
-from vault.policy import ColumnType
+from vault.mapping import find_all, via
+from vault.policy import ColumnPolicy, ColumnType
 from vault.raw_table import raw_table
 
 # Ours: wider rows are shown one below the other.
@@ -28,6 +29,9 @@ def find(
     column: Annotated[str, typer.Argument(help="A sealed column with an index, or a plain one.")],
     value: Annotated[str, typer.Argument(help="The value to look up.")],
     table: TableOption = None,
+    index: Annotated[
+        str | None, typer.Option(help="The index to ask, by name; a partial one is asked for a part.")
+    ] = None,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
     as_json: JsonOption = False,
@@ -39,18 +43,34 @@ def find(
     declared = project.policy.table[name].column
     if column not in declared:
         raise PolicyError(f"table {name} has no column {column!r} to look up by; it has: {', '.join(declared)}")
-    if declared[column].sealed and declared[column].index is None:
+    if declared[column].sealed and not declared[column].indexes:
         raise PolicyError(
             f"{name}.{column} is sealed without an index, so that nothing can be looked up by it; an index is given in"
             ' the policy before data is stored, such as index = { normalise = "exact" }'
         )
-    asked = typed(value, column, declared[column].type)
+    asked = asked_of(index, value, column, declared[column])
     with project.engine.connect() as connection:
-        rows = connection.execute(select(found).where(found.c[column] == asked)).mappings().all()
+        if declared[column].sealed:
+            rows: Iterable[Mapping[Any, Any]] = list(find_all(connection, found, by={found.c[column]: asked}))
+        else:
+            rows = connection.execute(select(found).where(found.c[column] == asked)).mappings().all()
     print_rows(visible(found), rows, as_json=as_json)
     if not rows:
         typer.echo(f"no row of {name} has that {column}", err=True)
         raise typer.Exit(1)
+
+
+def asked_of(index: str | None, value: str, column: str, declared: ColumnPolicy) -> object:
+    """What to look up. Raises: PolicyError for an index that there is not."""
+    names = [one.name for one in declared.indexes]
+    if index is None:
+        if names and all(one.partial for one in declared.indexes):
+            raise PolicyError(f"{column} has only partial indexes; name one, as --index {names[0]}, and give a part")
+        return typed(value, column, declared.type)
+    for one in declared.indexes:
+        if one.name == index:
+            return via(index, value if one.partial else typed(value, column, declared.type))
+    raise PolicyError(f"{column} has no index {index!r}; it has: {', '.join(names) or 'none'}")
 
 
 def show(

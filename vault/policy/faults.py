@@ -7,7 +7,7 @@ from vault.errors import PolicyError
 from vault.policy.dataset import Bounds, DatasetPolicy
 from vault.policy.section import Section
 from vault.policy.storage import Storage
-from vault.policy.table import ColumnPolicy, IndexPolicy, TablePolicy
+from vault.policy.table import ONE, SEVERAL, ColumnPolicy, CompoundPolicy, IndexPolicy, TablePolicy
 
 # What pydantic says, in words for someone who writes the file. Others are shown as pydantic says them.
 _WORDS = {
@@ -43,6 +43,7 @@ def _line(error: Mapping[str, Any]) -> str:
     place = tuple(error["loc"])
     if place[-1:] == ("[key]",):  # a name in a section, not a value
         place = place[:-1]
+    place = tuple(part for part in place if part not in (ONE, SEVERAL))
     kind = error["type"]
     if kind == "extra_forbidden":
         said = f"unknown key; there are: {', '.join(_keys_of(place[:-1]))}"
@@ -70,8 +71,10 @@ def _keys_of(place: tuple[str | int, ...]) -> list[str]:
             section = TablePolicy
         case ("table", _, "column", _):
             section = ColumnPolicy
-        case ("table", _, "column", _, "index"):
+        case ("table", _, "column", _, "index") | ("table", _, "column", _, "index", _):
             section = IndexPolicy
+        case ("table", _, "index", _):
+            section = CompoundPolicy
         case ("dataset", _):
             section = DatasetPolicy
         case ("dataset", _, "bounds", _):

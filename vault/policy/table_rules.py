@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from vault.policy.index_rules import compound_faults, index_faults, scope_faults
 from vault.policy.table import ColumnPolicy, TablePolicy
 
 _CONTEXT_TYPES = ("int", "str", "bytes", "uuid")
 # SQLite keeps a number as binary64, and no database keeps a time's own offset; a sealed value is kept as it is.
 _SEALED_TYPES = ("decimal", "datetime")
-# A field's terms stand in these columns beside it (its first index is called bidx).
-_TERM_SUFFIXES = ("_bidx_a", "_bidx_b")
 
 
 def table_faults(tables: Mapping[str, TablePolicy]) -> list[str]:
@@ -21,7 +20,8 @@ def table_faults(tables: Mapping[str, TablePolicy]) -> list[str]:
         faults += _key_faults(f"{place}.key", table)
         for column_name, column in table.column.items():
             faults += [f"{place}.column.{column_name}{fault}" for fault in _column_faults(column_name, column, table)]
-    return faults
+        faults += [f"{place}.index.{fault}" for fault in compound_faults(table)]
+    return faults + scope_faults(tables)
 
 
 def _same_but_for_case(place: str, names: Mapping[str, object]) -> list[str]:
@@ -49,20 +49,13 @@ def _column_faults(name: str, column: ColumnPolicy, table: TablePolicy) -> Itera
         yield ".nullable: a key column is never NULL; leave this out"
     if column.type in _SEALED_TYPES and not column.sealed:
         yield f".type: not every database keeps a plain {column.type} as it is; add sealed = true, or use str"
-    if column.index and not column.sealed:
-        yield ".index: only a sealed column has a blind index; add sealed = true, or leave this out"
-    if column.index and column.type != "str" and column.index.normalise != "exact":
-        yield f'.index.normalise: {column.index.normalise} is for str, and this is {column.type}; use "exact"'
     if column.bind and not column.sealed:
         yield ".bind: only a sealed column is bound to its row; add sealed = true, or leave this out"
     if len(set(column.bind)) != len(column.bind):
         yield ".bind: a column stands twice"
     for bound in dict.fromkeys(column.bind):
         yield from (f".bind: {fault}" for fault in _bind_faults(bound, table))
-    if column.index:
-        for term in (name + suffix for suffix in _TERM_SUFFIXES):
-            if term.lower() in map(str.lower, table.column):
-                yield f".index: its terms are kept in {term}, so that no column may be called so; rename that column"
+    yield from index_faults(name, column, table)
 
 
 def _bind_faults(name: str, table: TablePolicy) -> Iterator[str]:

@@ -86,9 +86,10 @@ def test_k02_01_k02_03_dates_decimals_and_truth_come_back_as_they_were_written(r
     policy = write_policy(tmp_path)
     text = policy.read_text(encoding="utf-8")
     for name, kind in (("paid", "decimal"), ("born", "date"), ("seen", "datetime"), ("insured", "bool")):
+        few = "low_entropy = true" if kind == "bool" else ""
         text = text.replace(
             "\nspending = {",
-            f'\n{name} = {{ type = "{kind}", sealed = true, bind = ["person"], index = {{}} }}\nspending = {{',
+            f'\n{name} = {{ type = "{kind}", sealed = true, bind = ["person"], index = {{ {few} }} }}\nspending = {{',
         )
     policy.write_text(text, encoding="utf-8")
     assert run("init").status == 0

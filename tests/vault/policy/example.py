@@ -36,16 +36,25 @@ def example_policy() -> Policy:
     return Policy.read(EXAMPLE, Path("/srv/health"))
 
 
+def policy_after(*changes: tuple[str, str]) -> Policy:
+    """The example once each `before` in it reads `after`."""
+    return Policy.read(_changed(changes), Path("/srv/health"))
+
+
 def faults_after(*changes: tuple[str, str]) -> tuple[str, ...]:
     """The faults of the example once each `before` in it reads `after`."""
     from vault.policy import PolicyFaultsError
 
+    try:
+        policy_after(*changes)
+    except PolicyFaultsError as error:
+        return error.faults
+    return ()
+
+
+def _changed(changes: tuple[tuple[str, str], ...]) -> str:
     text = EXAMPLE
     for before, after in changes:
         assert before in text
         text = text.replace(before, after)
-    try:
-        Policy.read(text, Path("/srv/health"))
-    except PolicyFaultsError as error:
-        return error.faults
-    return ()
+    return text
