@@ -8,6 +8,7 @@ from sqlalchemy import Engine, MetaData
 from kms.errors import MisconfiguredError
 from vault.mapping.attached import AttachedVault, OpensFields, bind_vault
 from vault.mapping.attached_tenants import AttachedTenants
+from vault.mapping.compound_index import compounds_of
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.mapping.hooks import install_hooks
 from vault.mapping.session_tenant import install_session_hooks
@@ -20,23 +21,26 @@ __all__ = ["attach"]
 def attach(engine: Any, opened: OpensFields | TenantVaults, metadata: MetaData | None = None) -> None:
     """Let opened seal and open for engine (an Engine or AsyncEngine), for as long as the engine lives.
 
-    metadata: when given, all its sealed columns are registered now, so that a start-up stops at a field that is
+    metadata: when given, all its sealed columns and indexes are registered now, so that a start-up stops at one that is
     not defined as its data was written. With vaults of tenants they are registered when a tenant's keyring is opened.
-    Raises: SealedColumnError for an engine that another vault serves; DefinitionChangedError; KmsError, also where the
-    engine's SQLite file is the key store's.
+    Raises: SealedColumnError for an engine that another vault serves; DefinitionChangedError, IndexChangedError;
+    KmsError, also where the engine's SQLite file is the key store's.
     """
     sync_engine: Engine = getattr(engine, "sync_engine", engine)
     _require_a_file_of_its_own(sync_engine, opened)
     install_hooks()
     tables = () if metadata is None else metadata.tables.values()
     definitions = [definition_of(column) for table in tables for column in sealed_columns(table)]
+    compounds = [compound.definition for table in tables for compound in compounds_of(table)]
     if isinstance(opened, TenantVaults):
         install_session_hooks()
-        opened.declare(definitions)
+        opened.declare(definitions, compounds)
         bind_vault(sync_engine.dialect, AttachedTenants(opened))
         return
     for definition in definitions:
         opened.field(definition)
+    for compound in compounds:
+        opened.compound(compound)
     bind_vault(sync_engine.dialect, AttachedVault(opened))
 
 

@@ -26,6 +26,8 @@ WORD_OF: Final[dict[str, ColumnType]] = {
     "uuid/1": "uuid",
 }
 
+NORMALISER_WORD_OF: Final = {"last4": "last_four"}
+
 
 class MappedTable(TablePolicy):
     """made: the columns that have a default, of Python or of the database."""
@@ -94,6 +96,7 @@ def _column(column: "Column[Any]", word: ColumnType) -> ColumnPolicy:
 
 def _index(index: BlindIndex) -> MappedIndex:
     rule = index.normaliser
+    word = rule.id.partition("/")[0].partition("-")[0]
     return MappedIndex.model_construct(
-        normalise=rule.id.partition("/")[0], name=index.name, bits=index.bits, of_part=rule.partial
+        normalise=NORMALISER_WORD_OF.get(word, word), name=index.name, bits=index.bits, of_part=rule.partial
     )

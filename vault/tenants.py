@@ -5,7 +5,7 @@ The context variable belongs to the running task or thread, so that neither can 
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from kms.provider import KeyProvider
 from kms.provider_settings import ProviderSettings
 from vault.definition import FieldDefinition
 from vault.errors import TenantError
+from vault.index_definition import CompoundDefinition
 from vault.index_home import IndexHomes
 from vault.opened import OpenedVault
 
@@ -55,6 +56,7 @@ class TenantVaults:
         self._homes = IndexHomes(open_keyring)
         self._of_homes: dict[str, OpenedVault] = {}
         self._definitions: dict[FieldDefinition, None] = {}
+        self._compounds: dict[CompoundDefinition, None] = {}
         self._closed = False
         self.forget_after_fork()
         forget_in_child(self)
@@ -99,8 +101,8 @@ class TenantVaults:
     def vault(self, name: str) -> OpenedVault:
         """That tenant's vault, whoever is in force: for jobs, and to warm it before its first request.
 
-        Raises: KmsError when there is no such keyring; DefinitionChangedError when a field of an attached engine was
-        defined otherwise when this tenant's data was written.
+        Raises: KmsError when there is no such keyring; DefinitionChangedError or IndexChangedError when a field or index
+        of an attached engine was defined otherwise when this tenant's data was written.
         """
         held = self._open.get(name)
         if held is None:
@@ -120,17 +122,20 @@ class TenantVaults:
         """Open that tenant's vault and keys while the event loop goes on, so that its first statement need not wait."""
         return await asyncio.to_thread(lambda: self.vault(name).warm())
 
-    def declare(self, definitions: Sequence[FieldDefinition]) -> None:
+    def declare(
+        self, definitions: Sequence[FieldDefinition], compounds: Sequence[CompoundDefinition] = ()
+    ) -> None:
         """Register these with each keyring, those that are open now and those that will be.
 
-        Raises: DefinitionChangedError, KmsError.
+        compounds: the indexes over several columns.
+        Raises: DefinitionChangedError, IndexChangedError, KmsError.
         """
         with self._changing:
             self._definitions |= dict.fromkeys(definitions)
+            self._compounds |= dict.fromkeys(compounds)
             vaults = [held.vault for held in self._open.values()]
         for vault in vaults:
-            for definition in definitions:
-                vault.field(definition)
+            _register(vault, definitions, compounds)
 
     def close(self) -> None:
         """Close every keyring and the key store; whoever uses a field afterwards gets an error."""
@@ -158,8 +163,7 @@ class TenantVaults:
 
     def _with_definitions(self, name: str) -> OpenedVault:
         vault = OpenedVault(self._open_keyring(name), self.key_store, self._homes)
-        for definition in list(self._definitions):
-            vault.field(definition)
+        _register(vault, list(self._definitions), list(self._compounds))
         return vault
 
     def _keep(self, name: str, vault: OpenedVault) -> OpenedVault:
@@ -183,6 +187,15 @@ class TenantVaults:
                     return
                 held.used = False
                 self._open[name] = self._open.pop(name)  # looked at last the next time
+
+
+def _register(
+    vault: OpenedVault, definitions: Iterable[FieldDefinition], compounds: Iterable[CompoundDefinition]
+) -> None:
+    for definition in definitions:
+        vault.field(definition)
+    for compound in compounds:
+        vault.compound(compound)
 
 
 def open_tenants(

@@ -39,7 +39,13 @@ def test_the_tables_of_a_policy_are_described_as_the_policy_does(tmp_path: Any) 
     declared = policy.table["visit"]
     assert (table.key, table.sealed, list(table.column)) == (declared.key, declared.sealed, list(declared.column))
     for name, column in table.column.items():
-        assert column.model_copy(update={"nullable": None}) == declared.column[name], name
+        apart = {"nullable": None, "index": None}
+        assert column.model_copy(update=apart) == declared.column[name].model_copy(update=apart), name
+        of_models, of_policy = (
+            [(index.name, index.normalise, index.bits, index.partial) for index in one.indexes]
+            for one in (column, declared.column[name])
+        )
+        assert of_models == of_policy
         assert table.nullable(name) == declared.nullable(name)
 
 

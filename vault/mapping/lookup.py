@@ -85,7 +85,7 @@ def _of_column(sealed: SealedColumn, asked: Any) -> Lookup:
         index, value = sealed.index_named(asked.index), asked.asked.value
     else:
         index, value = _best(sealed), asked
-    if value is None or isinstance(value, ClauseElement):
+    if value is None or isinstance(value, ClauseElement) or hasattr(value, "__clause_element__"):
         raise SealedColumnError(f"{sealed.label} is asked for a plain value; what is NULL is found by is_(None)")
     term = sealed.term_column(index, "a") == BindParameter(
         None, Asked(value), type_=asked_type(sealed, index), unique=True
