@@ -1,7 +1,7 @@
 """Writes the vectors of what vault stores: codec, normaliser, row context, sealed value, term, definition.
 
-Run it as `python tests/vectors/write_vectors.py`. It shares no code with vault or kms: AES-256-GCM is from
-cryptography, the rest from the standard library. Its output is the stored format: a difference means that old
+Run it as `python tests/vectors/write_vectors.py`. It shares no code with vault or kms: AES-256-GCM and argon2id are
+from cryptography, the rest from the standard library. Its output is the stored format: a difference means that old
 data cannot be opened or found.
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 KEY = bytes(range(32))
 OTHER_KEY = bytes(range(255, 223, -1))
@@ -510,11 +511,11 @@ CODEC: list[Case] = [
 ]
 
 
-def normal(normaliser: str, value: str, normalised: str) -> dict[str, Any]:
+def normal(normaliser: str, value: str | dict[str, Any], normalised: str | None) -> dict[str, Any]:
     return {"normaliser": normaliser, "value": value, "normalised": normalised}
 
 
-def not_normal(normaliser: str, value: str) -> dict[str, Any]:
+def not_normal(normaliser: str, value: str | dict[str, Any]) -> dict[str, Any]:
     return {"normaliser": normaliser, "value": value, "error": "InvalidValueError"}
 
 
@@ -547,6 +548,31 @@ NORMALISER: list[Case] = [
     ("unassigned in Unicode 14.0", not_normal("casefold/1", "\u0378")),
     ("assigned in Unicode 15.0 only", not_normal("casefold/1", "\U0001fae8")),
     ("a noncharacter", not_normal("casefold/1", "\uffff")),
+    ("an address", normal("email/1", " Ana.Maria@Mail.EXAMPLE. ", "ana.maria@mail.example")),
+    ("an address, decomposed", normal("email/1", "jose\u0301@mail.example", "jos\u00e9@mail.example")),
+    ("a full-width @", normal("email/1", "ann\uff20mail.example", "ann@mail.example")),
+    ("dots and tags of a local part count", normal("email/1", "a.b+c@mail.example", "a.b+c@mail.example")),
+    ("what becomes a blank by folding", normal("email/1", "\u00a8a@b", "\u0308a@b")),
+    ("full stops and blanks at the end", normal("email/1", "a@b. .", "a@b")),
+    ("no address", normal("email/1", " Unknown. ", "unknown.")),
+    ("no text", normal("email/1", "", "")),
+    ("unassigned in an address", not_normal("email/1", "a\u0378@b")),
+    ("the domain", normal("domain/1", "Ann@Mail.EXAMPLE", "mail.example")),
+    ("behind the last @", normal("domain/1", '"a@b"@c', "c")),
+    ("no domain", normal("domain/1", "unknown", None)),
+    ("an empty domain", normal("domain/1", "ann@.", None)),
+    ("the last four digits", normal("last4/1", "4929 1111-2222 3333", "3333")),
+    ("just four", normal("last4/1", "x1y2z34", "1234")),
+    ("fewer than four", normal("last4/1", "123", None)),
+    ("none", normal("last4/1", "unknown", None)),
+    ("other digits", not_normal("last4/1", "1234\u0665")),
+    ("the year of a date", normal("year/1", {"date": "2031-05-06"}, "2031")),
+    ("the first year", normal("year/1", {"date": "0001-01-01"}, "0001")),
+    ("the month of a date", normal("month/1", {"date": "2031-05-06"}, "2031-05")),
+    ("the month of a naive time", normal("month/1", {"datetime": "2031-12-31T23:59:59.999999"}, "2031-12")),
+    ("the year at UTC", normal("year/1", {"datetime": "2031-01-01T00:30:00.000000+01:00"}, "2030")),
+    ("the month at UTC", normal("month/1", {"datetime": "2031-01-31T23:30:00.000000-01:00"}, "2031-02")),
+    ("before the first year at UTC", not_normal("year/1", {"datetime": "0001-01-01T00:30:00.000000+01:00"})),
 ]
 
 PERSON = [{"column": "person", "codec": "int64/1"}]
@@ -712,11 +738,27 @@ SEALED_VALUE: list[Case] = [
 ]
 
 
+def stretched(key: bytes, encoding: bytes, slow: dict[str, int] | None) -> bytes:
+    """argon2id of the encoding, under a salt that the index's key gives; the encoding itself where nothing is slow."""
+    if slow is None:
+        return encoding
+    salt = hmac.digest(key, lp(b"noisevault/1 slow index"), "sha256")[:16]
+    cost = {"memory_cost": slow["memory_kib"], "iterations": slow["iterations"], "lanes": slow["lanes"]}
+    return Argon2id(salt=salt, length=32, **cost).derive(encoding)
+
+
+def with_slow(slow: dict[str, int] | None) -> dict[str, Any]:
+    return {} if slow is None else {"slow": slow}
+
+
+SLOW = {"iterations": 1, "lanes": 1, "memory_kib": 7168}
+
+
 def indexed(
     comment: str,
     normaliser: str,
     value: dict[str, Any],
-    normalised: dict[str, Any],
+    normalised: dict[str, Any] | None,
     *,
     bits: int = 256,
     codec: str = "str/1",
@@ -724,20 +766,26 @@ def indexed(
     column: str = "email",
     index: str = "bidx",
     table: str = "patients",
+    slow: dict[str, int] | None = None,
 ) -> Case:
-    mac_input = equality(codec, normalised)
+    """normalised: None where a partial normaliser finds no part. What a normaliser gives but exact/1 is text."""
+    of = codec if normaliser == "exact/1" else "str/1"
+    mac_input = None if normalised is None else equality(of, normalised)
     key = derived(KEY, b"noisevault/1 index", table, column, index)
     prefix = bytes((generation,)) + KEY_ID
+    term = None
+    if mac_input is not None:
+        term = (prefix + leftmost(hmac.digest(key, stretched(key, mac_input, slow), "sha256"), bits)).hex()
     return comment, {
         "kind": "index",
         "keyring": KEYRING.hex(),
         "index_key": KEY.hex(),
         "key_id": KEY_ID.hex(),
         "field": field(codec, table=table, column=column, generation=generation),
-        "index": {"name": index, "normaliser": normaliser, "bits": bits},
+        "index": {"name": index, "normaliser": normaliser, "bits": bits, **with_slow(slow)},
         "value": value,
-        "equality": mac_input.hex(),
-        "term": (prefix + leftmost(hmac.digest(key, mac_input, "sha256"), bits)).hex(),
+        "equality": None if mac_input is None else mac_input.hex(),
+        "term": term,
     }
 
 
@@ -754,25 +802,29 @@ def not_indexed(comment: str, codec: str, normaliser: str, value: dict[str, Any]
     }
 
 
-def shared(comment: str, scope: str, value: str) -> Case:
+def shared(comment: str, scope: str, value: str, bits: int = 256, slow: dict[str, int] | None = None) -> Case:
     key = derived(KEY, b"noisevault/1 shared index", scope)
-    term = b"\0" + KEY_ID + hmac.digest(key, value.encode(), "sha256")
+    term = b"\0" + KEY_ID + leftmost(hmac.digest(key, stretched(key, value.encode(), slow), "sha256"), bits)
     return comment, {
         "kind": "shared",
         "keyring": KEYRING.hex(),
         "index_key": KEY.hex(),
         "key_id": KEY_ID.hex(),
         "scope": scope,
+        "bits": bits,
+        **with_slow(slow),
         "equality": value.encode().hex(),
         "term": term.hex(),
     }
 
 
-def compound(comment: str, parts: list[bytes | None]) -> Case:
+def compound(comment: str, parts: list[bytes | None], bits: int = 256, slow: dict[str, int] | None = None) -> Case:
     key = derived(KEY, b"noisevault/1 compound index", "patients", "name_and_birth")
     known = [part for part in parts if part is not None]
     mac_input = b"".join(lp(part) for part in known) if len(known) == len(parts) else None
-    term = None if mac_input is None else b"\0" + KEY_ID + hmac.digest(key, mac_input, "sha256")
+    term = None
+    if mac_input is not None:
+        term = b"\0" + KEY_ID + leftmost(hmac.digest(key, stretched(key, mac_input, slow), "sha256"), bits)
     return comment, {
         "kind": "compound",
         "keyring": KEYRING.hex(),
@@ -780,6 +832,8 @@ def compound(comment: str, parts: list[bytes | None]) -> Case:
         "key_id": KEY_ID.hex(),
         "table": "patients",
         "index": "name_and_birth",
+        "bits": bits,
+        **with_slow(slow),
         "parts": [None if part is None else part.hex() for part in parts],
         "input": None if mac_input is None else mac_input.hex(),
         "term": None if term is None else term.hex(),
@@ -815,6 +869,12 @@ ONE = indexed("", "exact/1", text("Ann"), text("Ann"))
 TWENTY_BITS = indexed("", "exact/1", text("Ann"), text("Ann"), bits=20)
 SHARED = shared("", "person", "123456789")
 COMPOUND = compound("", [b"Ann", b"2031-01-01"])
+
+SLOWLY = indexed("", "exact/1", text("1234"), text("1234"), slow=SLOW)
+DOMAIN = indexed("", "domain/1", text("ann@mail.example"), text("mail.example"), index="at")
+YEAR = (
+    datetime.fromisoformat(DATETIMES[2]) - (datetime.fromisoformat(DATETIMES[2]).utcoffset() or timedelta())
+).strftime("%Y")
 
 TERM: list[Case] = [
     indexed("exact", "exact/1", text("Ann"), text("Ann")),
@@ -871,6 +931,25 @@ TERM: list[Case] = [
     indexed("nor does its width bound what is asked", "casefold/1", text("ANNA"), text("anna"), codec="str/1+fix4"),
     not_indexed("a decimal NaN", "decimal/1", "exact/1", {"decimal": "NaN"}),
     not_indexed("an integer in an index of truth values", "bool/1", "exact/1", number(1)),
+    indexed("an address", "email/1", text(" Ann@Mail.EXAMPLE. "), text("ann@mail.example")),
+    indexed("its domain", "domain/1", text("Ann@Mail.EXAMPLE"), text("mail.example"), index="at"),
+    indexed("no domain", "domain/1", text("unknown"), None, index="at"),
+    indexed("the last four digits", "last4/1", text("123-45-6789"), text("6789"), index="last4"),
+    indexed("fewer than four", "last4/1", text("678"), None, index="last4"),
+    indexed("a year is text", "year/1", {"date": "2031-05-06"}, text("2031"), codec="date/1"),
+    indexed("a month, 8 bits", "month/1", {"date": "2031-05-06"}, text("2031-05"), codec="date/1", bits=8),
+    indexed("the year of an instant", "year/1", {"datetime": DATETIMES[2]}, text(YEAR), codec="datetime/1"),
+    indexed("slow", "exact/1", text("1234"), text("1234"), slow=SLOW),
+    indexed(
+        "slow, 20 bits, more passes", "digits/1", text("12 34"), text("1234"), slow={**SLOW, "iterations": 2}, bits=20
+    ),
+    indexed("slow, the empty text", "exact/1", text(""), text(""), slow=SLOW),
+    shared("shared, 12 bits", "person", "123456789", bits=12),
+    shared("shared and slow", "person", "123456789", slow=SLOW),
+    compound("two parts, 12 bits", [b"Ann", b"2031-01-01"], bits=12),
+    compound("two parts, slow", [b"Ann", b"2031-01-01"], slow=SLOW),
+    mismatched("slow and not", SLOWLY, index={"slow": {**SLOW, "iterations": 2}}),
+    mismatched("another part", DOMAIN, value=text("ann@mail.other"), equality=None),
     mismatched("another column", ONE, field={"column": "alias"}),
     mismatched("another table", ONE, field={"table": "doctors"}),
     mismatched("another generation", ONE, field={"generation": 1}),
@@ -987,13 +1066,128 @@ DEFINITION: list[Case] = [
     ),
 ]
 
+DEFINITION += [
+    (
+        "every member of an index",
+        defined(
+            '{"bound":[],"codec":"str/1","column":"email","format":"noisevault/1 field","generation":0,"indexes":['
+            '{"bits":256,"name":"bidx","normaliser":"email/1","scope":"who"},'
+            '{"bits":20,"name":"rough","normaliser":"phone-gb/9.0.43","slow":'
+            '{"iterations":2,"lanes":1,"memory_kib":19456}},'
+            '{"bits":256,"name":"at","normaliser":"domain/1"},{"bits":256,"name":"last4","normaliser":"last4/1"}],'
+            '"table":"patients"}'
+        ),
+    ),
+    *(
+        (
+            f"{normaliser} of {codec}",
+            defined(
+                f'{{"bound":[],"codec":"{codec}","column":"born","format":"noisevault/1 field","generation":0,'
+                f'"indexes":[{{"bits":256,"name":"bidx","normaliser":"{normaliser}"}}],"table":"patients"}}'
+            ),
+        )
+        for normaliser, codec in (("year/1", "date/1"), ("month/1", "datetime/1"))
+    ),
+    *(
+        (
+            comment,
+            {
+                "canonical_json": '{"bound":[],"codec":"str/1","column":"email","format":"noisevault/1 field",'
+                f'"generation":0,"indexes":[{index}],"table":"patients"}}',
+                "error": "DefinitionError",
+            },
+        )
+        for comment, index in (
+            ("a normaliser that is not known", '{"bits":256,"name":"bidx","normaliser":"email/9"}'),
+            ("a year of texts", '{"bits":256,"name":"bidx","normaliser":"year/1"}'),
+            ("no bits", '{"bits":0,"name":"bidx","normaliser":"exact/1"}'),
+            ("more bits than there are", '{"bits":257,"name":"bidx","normaliser":"exact/1"}'),
+            ("a member of an index too many", '{"bits":8,"extra":1,"name":"bidx","normaliser":"exact/1"}'),
+            ("a scope that is said to be none", '{"bits":8,"name":"bidx","normaliser":"exact/1","scope":null}'),
+            ("a scope without a name", '{"bits":8,"name":"bidx","normaliser":"exact/1","scope":""}'),
+            ("a scope with a dot", '{"bits":8,"name":"bidx","normaliser":"exact/1","scope":"a.b"}'),
+            ("slow that is said to be none", '{"bits":8,"name":"bidx","normaliser":"exact/1","slow":null}'),
+            *(
+                (f"slow with {what}", f'{{"bits":8,"name":"bidx","normaliser":"exact/1","slow":{slow}}}')
+                for what, slow in (
+                    ("too little memory", '{"iterations":2,"lanes":1,"memory_kib":7167}'),
+                    ("too much memory", '{"iterations":1,"lanes":1,"memory_kib":1048577}'),
+                    ("too much work", '{"iterations":5,"lanes":1,"memory_kib":1048576}'),
+                    ("too many lanes", '{"iterations":2,"lanes":17,"memory_kib":19456}'),
+                    ("no passes", '{"iterations":0,"lanes":1,"memory_kib":19456}'),
+                    ("a member too few", '{"iterations":2,"memory_kib":19456}'),
+                    ("a member too many", '{"extra":1,"iterations":2,"lanes":1,"memory_kib":19456}'),
+                )
+            ),
+        )
+    ),
+]
+
+COMPOUND_JSON = (
+    '{{"bits":256,"format":"noisevault/1 compound index","generation":0,"name":"{name}","parts":[{parts}],'
+    '"table":"clinic.patients"}}'
+)
+NAME_PART = '{"codec":"str/1","column":"name","normaliser":"casefold/1"}'
+DOTTED_PART = NAME_PART.replace('"name"', '"na.me"')
+BORN_PART = '{"codec":"date/1","column":"born","normaliser":"exact/1"}'
+
+
+def over(parts: str, name: str = "whole") -> str:
+    return COMPOUND_JSON.format(name=name, parts=parts)
+
+
+def alike(
+    codec: str = "str/1", normaliser: str = "email/1", scope: str = "who", bits: int = 256, generation: int = 0
+) -> str:
+    return (
+        f'{{"bits":{bits},"codec":"{codec}","format":"noisevault/1 shared index","generation":{generation},'
+        f'"normaliser":"{normaliser}","scope":"{scope}"}}'
+    )
+
+
+def undefined(text_of_it: str) -> dict[str, Any]:
+    return {"canonical_json": text_of_it, "error": "DefinitionError"}
+
+
+INDEX_DEFINITION: list[Case] = [
+    ("shared", defined(alike())),
+    ("shared, of numbers, truncated", defined(alike("int64/1", "exact/1", bits=12, generation=3))),
+    ("over two columns", defined(over(f"{NAME_PART},{BORN_PART}"))),
+    (
+        "over two columns, truncated and slow",
+        defined(
+            over(f"{NAME_PART},{BORN_PART}")
+            .replace("256", "16")
+            .replace('],"table', '],"slow":{"iterations":2,"lanes":1,"memory_kib":19456},"table')
+        ),
+    ),
+    ("by a part of one", defined(over(f"{NAME_PART},{BORN_PART.replace('exact/1', 'year/1')}"))),
+    ("not JSON", undefined("{")),
+    ("another format", undefined(alike().replace("shared index", "index"))),
+    ("a scope without a name", undefined(alike(scope=""))),
+    ("a scope with a dot", undefined(alike(scope="a.b"))),
+    ("a codec with padding", undefined(alike("str/1+pad64"))),
+    ("a normaliser of texts for numbers", undefined(alike("int64/1", "digits/1"))),
+    ("no bits", undefined(alike(bits=0))),
+    ("a generation too high", undefined(alike(generation=256))),
+    ("blanks", undefined(alike().replace(":256", ": 256"))),
+    ("over one column", undefined(over(NAME_PART))),
+    ("over one column twice", undefined(over(f"{NAME_PART},{NAME_PART}"))),
+    ("over a padded codec", undefined(over(f"{NAME_PART.replace('str/1', 'str/1+pad64')},{BORN_PART}"))),
+    ("over a column with a dot", undefined(over(f"{DOTTED_PART},{BORN_PART}"))),
+    ("without a name", undefined(over(f"{NAME_PART},{BORN_PART}", ""))),
+    ("a part with a member too many", undefined(over(f'{NAME_PART[:-1]},"x":1}},{BORN_PART}'))),
+    ("a casefolded date", undefined(over(f"{NAME_PART},{BORN_PART.replace('exact/1', 'casefold/1')}"))),
+]
+
 FILES = {
     "codec": (CODEC, "RFC 3629, IEEE 754, RFC 9562, RFC 8785, ECMA-262 and ISO/IEC 7816-4"),
     "normaliser": (NORMALISER, "The Unicode Standard 14.0, section 3.13 (D146) and its White_Space property"),
     "row_context": (ROW_CONTEXT, "docs/formats.md"),
     "sealed_value": (SEALED_VALUE, "NIST SP 800-38D and RFC 5869"),
-    "term": (TERM, "RFC 2104 and RFC 5869"),
+    "term": (TERM, "RFC 2104, RFC 5869 and RFC 9106"),
     "definition": (DEFINITION, "RFC 8785 and FIPS 180-4"),
+    "index_definition": (INDEX_DEFINITION, "RFC 8785 and FIPS 180-4"),
 }
 
 

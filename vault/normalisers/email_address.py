@@ -7,6 +7,7 @@ those matter is the mail server's own affair. What has no @ is folded alike, and
 
 from typing import Final
 
+from vault.errors import InvalidValueError
 from vault.normalise import WHITE_SPACE, Normaliser, casefold
 
 __all__ = ["email", "email_domain"]
@@ -21,9 +22,13 @@ def _domain(text: str) -> str | None:
     return _email(text).rpartition("@")[2] or None if "@" in _email(text) else None
 
 
-def _asked_domain(asked: str) -> str:
+def _asked_domain(asked: object) -> str:
     """A domain, or an address at it."""
-    return str(_domain(asked if "@" in str(casefold.apply(asked)) else f"@{asked.strip(WHITE_SPACE)}") or "")
+    if isinstance(asked, str):
+        domain = _domain(asked if "@" in str(casefold.apply(asked)) else f"@{asked.strip(WHITE_SPACE)}")
+        if domain is not None:
+            return domain
+    raise InvalidValueError("domain/1 is asked for a domain, or for an address at it")
 
 
 email: Final = Normaliser("email/1", _email)
