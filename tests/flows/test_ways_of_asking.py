@@ -36,7 +36,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased, contains_eager, joinedload, selectinload, subqueryload
 
 from tests.flows.clinics import Clinic
-from tests.vault.mapping.clinic import Employee, Income, Person, Visit
+from tests.vault.mapping.clinic import Employee, Income, Person, Seat, Ticket, Visit
+from vault import equal_together
 from vault.errors import SealedColumnError
 
 P, V = Person.__table__, Visit.__table__
@@ -63,6 +64,11 @@ def fill(session: Session) -> None:
             Person(id=3, name="n1", ssn=A),
             Person(id=4, name="n4"),
             Employee(id=1, ssn=A, plan=A),
+            Ticket(id=1, holder=A, gate=B),
+            Ticket(id=2, holder=B, gate=B),
+            Seat(id=1, holder=B),
+            Seat(id=2, holder=A),
+            Seat(id=3, holder=C),
         ]
     )
 
@@ -164,6 +170,16 @@ ANSWERED: dict[str, Question] = {
     "a join of the column with itself": Question(
         select(Person.id, Other.id).join(Other, and_(Person.ssn == Other.ssn, Person.id != Other.id)), [(1, 3), (3, 1)]
     ),
+    "a join of columns that share an index": Question(
+        select(Ticket.id, Seat.id).join(Seat, Ticket.holder == Seat.holder), [(1, 2), (2, 1)]
+    ),
+    "`equal_together()`": Question(
+        lambda s: [
+            *s.scalars(select(Ticket.id).where(equal_together(Ticket, "ticket_whole", {"holder": A, "gate": B}))),
+            *s.scalars(select(Ticket.id).where(equal_together(Ticket, "ticket_whole", {"holder": A, "gate": C}))),
+        ],
+        [1],
+    ),
     "a join by other columns": Question(select(Visit.reason).join(Person).where(Person.ssn == A), [C, None]),
     "an outer join": Question(
         select(Person.id, Visit.reason).outerjoin(Visit, and_(Visit.person_id == Person.id, Visit.reason == C)),
@@ -248,6 +264,10 @@ REFUSED: dict[str, Refusal] = {
     "a subquery in `in_()`": Refusal(lambda: _id(Person.ssn.in_(select(Visit.reason))), "list of"),
     "`literal(value) == column`": Refusal(lambda: _id(literal(A) == Person.ssn), "on the left"),
     "a comparison with another column": Refusal(lambda: _id(Person.ssn == Visit.reason), "an index that they share"),
+    "`==` of a truncated or partial index": Refusal(lambda: select(Ticket.id).where(Ticket.gate == A), r"find_all\(\)"),
+    "the term columns of two indexes": Refusal(
+        lambda: select(P.c.id).where(P.c.ssn_bidx_a == V.c.reason_bidx_a), "whose keys differ"
+    ),
     "`==` of a column without an index": Refusal(lambda: _id(Person.note == A), "declare Sealed"),
     "`==` of a subquery without the terms": Refusal(
         lambda: (lambda q: select(q.c.id).where(q.c.ssn == A))(select(P.c.id, P.c.ssn).subquery()), "ssn_bidx_a too"

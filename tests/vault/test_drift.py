@@ -6,6 +6,7 @@ from vault.definition import FieldDefinition
 from vault.drift import refuse_drift, refuse_unsafe_step
 from vault.errors import DefinitionChangedError
 from vault.normalise import digits
+from vault.normalisers.parts import last_four
 from vault.row_context import BoundColumn
 from vault.term import BlindIndex
 
@@ -33,6 +34,21 @@ def test_the_same_definition_is_no_drift() -> None:
             NAME,
             replace(NAME, indexes=(BlindIndex(bits=20),)),
             r"declared bidx \(exact/1, 20 bits\).*declare a new column",
+        ),
+        (
+            NAME,
+            replace(NAME, indexes=(BlindIndex(scope="who"),)),
+            r"declared bidx \(exact/1, 256 bits, shared as who\).*declare a new column .*reindex, is not there yet",
+        ),
+        (
+            NAME,
+            replace(NAME, indexes=(BlindIndex(slow=True),)),
+            r"declared bidx \(exact/1, 256 bits, slow by Argon2id\(memory_kib=19456.*declare a new column",
+        ),
+        (
+            NAME,
+            replace(NAME, indexes=(BlindIndex(), BlindIndex(last_four, name="last4"))),
+            r"declared bidx \(exact/1, 256 bits\), last4 \(last4/1, 256 bits\).*declare a new column",
         ),
     ],
 )

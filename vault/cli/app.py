@@ -17,6 +17,7 @@ from vault.cli import (
     demonstrating,
     importing,
     initialising,
+    inspecting,
     key_files,
     keys,
     looking,
@@ -67,6 +68,7 @@ keys.app.command(name="move")(moving.move_keys)
 keys.app.command(name="shred")(shredding.shred_keyring)
 keys.app.command(name="new-file")(key_files.new_key_file)
 app.add_typer(keys.app, name="keys")
+app.add_typer(inspecting.app, name="inspect")
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

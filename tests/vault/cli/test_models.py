@@ -80,6 +80,7 @@ def test_every_command_takes_mapped_classes(application: Run, tmp_path: Path) ->
     for words in (
         ("import", "visits.csv", "--table", "visit"),
         ("find", "national_id", "11-1", "--table", "visit"),
+        ("inspect", "leakage", "--table", "visit"),
         ("show", "visit"),
         ("show", "visit", "--raw"),
         ("show", "clinic"),

@@ -5,7 +5,7 @@ import uuid
 from sqlalchemy import BigInteger, Float, ForeignKey, Integer, LargeBinary, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from vault.mapping import Sealed
+from vault.mapping import CompoundIndex, Sealed
 from vault.normalise import casefold, trimmed
 from vault.term import BlindIndex
 
@@ -82,3 +82,19 @@ class Account(Base):
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     tag: Mapped[bytes] = mapped_column(LargeBinary, default=b"tag")
     pin: Mapped[str] = mapped_column(Sealed(Text, bind=("number", "tag")), default="plain§0000")
+
+
+class Ticket(Base):
+    """Found by a holder that seats share, by a gate whose terms are shared by chance, and by both together."""
+
+    __tablename__ = "ticket"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    holder: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(scope="holder")))
+    gate: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(bits=8)))
+    __table_args__ = (CompoundIndex("ticket_whole", "holder", "gate"),)
+
+
+class Seat(Base):
+    __tablename__ = "seat"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    holder: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(scope="holder")))

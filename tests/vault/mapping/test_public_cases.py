@@ -10,15 +10,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Date, DateTime, Engine, LargeBinary, Text, Time, create_engine, insert, select, text
+from sqlalchemy import (
+    Column,
+    Date,
+    DateTime,
+    Engine,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    Time,
+    create_engine,
+    insert,
+    select,
+    text,
+)
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from kms import Keyring, KeyStore, open_provider
 from kms.providers.local import create_key_file
-from tests.servers.not_run import PROPERTY
+from tests.servers.not_run import PROPERTY, need_module
 from tests.vault.mapping.clinic import Person
-from vault import BlindIndex, Sealed, attach, open_vault
+from vault import BlindIndex, Sealed, attach, casefold, email, find_all, open_vault, phone, via
 from vault.errors import InvalidValueError
 
 ROOT = Path(__file__).parents[3]
@@ -179,3 +195,89 @@ def test_k03_01_composed_and_decomposed_spellings_are_one_value(session: Session
         session.flush()
     session.rollback()
     assert session.scalars(select(Person.email)).all() == [first]
+
+
+ADDRESS = "Ana.Maria@Mail.EXAMPLE plain§"
+
+
+class Contact(Base):
+    __tablename__ = "contact"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    email: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(email)))
+    street: Mapped[str | None] = mapped_column(Sealed(Text, index=[BlindIndex(casefold), BlindIndex(name="spelled")]))
+    short: Mapped[str | None] = mapped_column(Sealed(String(64)))
+
+
+def test_k03_03_an_address_is_found_in_any_case_whichever_way_it_was_written(engine: Engine) -> None:
+    with Session(engine) as session:
+        session.add(Contact(id=1, email=ADDRESS))
+        session.flush()
+        session.execute(insert(Contact), [{"id": 2, "email": ADDRESS}, {"id": 3, "email": f" {ADDRESS.upper()} "}])
+        session.execute(insert(Contact).values([{"id": 4, "email": ADDRESS}, {"id": 5, "email": "other plain§"}]))
+        session.connection().execute(Contact.__table__.insert(), {"id": 6, "email": ADDRESS.lower()})
+        for asked in (ADDRESS, ADDRESS.lower(), f" {ADDRESS} "):
+            found = session.scalars(select(Contact.id).where(Contact.email == asked)).all()
+            assert sorted(found) == [1, 2, 3, 4, 6]
+        session.expire_all()
+        assert session.get_one(Contact, 1).email == ADDRESS
+        assert session.get_one(Contact, 3).email == f" {ADDRESS.upper()} "
+
+
+def test_k03_05_sharp_s_is_ss_where_case_does_not_count_and_four_values_where_it_does(engine: Engine) -> None:
+    streets = [f"plain§{street}" for street in ("Stra\u00dfe", "STRASSE", "Strasse", "STRA\u1e9eE")]
+    with Session(engine) as session:
+        session.add_all([Contact(id=n, street=street) for n, street in enumerate(streets, 1)])
+        session.flush()
+        for n, street in enumerate(streets, 1):
+            assert len(session.scalars(select(Contact.id).where(Contact.street == street)).all()) == 4
+            assert [one.id for one in find_all(session, Contact, by={Contact.street: via("spelled", street)})] == [n]
+
+
+def test_k03_08_spellings_of_a_phone_number_are_one_value(request: pytest.FixtureRequest, clinic: Engine) -> None:
+    need_module(request.node, "phonenumbers")
+    table = Table(
+        "phones",
+        MetaData(),
+        Column("id", Integer, primary_key=True),
+        Column("number", Sealed(Text, index=BlindIndex(phone("GB")), table="phones")),
+    )
+    table.create(clinic)
+    spellings = ["+44 20 7946 0018", "020 7946 0018", "(020) 7946-0018", "1234"]
+    try:
+        with clinic.begin() as connection:
+            connection.execute(insert(table), [{"id": n, "number": number} for n, number in enumerate(spellings)])
+            for n, number in enumerate(spellings):
+                found = connection.scalars(select(table.c.id).where(table.c.number == number)).all()
+                assert sorted(found) == ([0, 1, 2] if n < 3 else [3])
+            assert connection.scalars(select(table.c.number).order_by(table.c.id)).all() == spellings
+    finally:
+        table.drop(clinic)
+
+
+def test_k07_03_sixty_four_characters_of_four_bytes_are_kept_and_one_more_is_refused(engine: Engine) -> None:
+    longest = "\U0001f512" * 64
+    with Session(engine) as session:
+        session.add(Contact(id=1, short=longest))
+        session.commit()
+        session.expire_all()
+        assert session.get_one(Contact, 1).short == longest
+        session.add(Contact(id=2, short=longest + "\U0001f512"))
+        with pytest.raises(InvalidValueError, match=r"longer than String\(64\)"):
+            session.flush()
+
+
+def test_k08_05_an_altered_term_finds_no_wrong_row_and_the_value_still_opens(engine: Engine) -> None:
+    term = Contact.__table__.c.email_bidx_a
+    with Session(engine) as session:
+        session.add_all([Contact(id=1, email="plain§one"), Contact(id=2, email="plain§two")])
+        session.commit()
+        stored = session.scalar(select(term).where(Contact.id == 1))
+        assert stored is not None
+        changed = bytes([*stored[:-1], stored[-1] ^ 1])
+        mark = "?" if engine.dialect.paramstyle == "qmark" else "%s"
+        statement = f"UPDATE contact SET email_bidx_a = {mark} WHERE id = 1"
+        session.connection().exec_driver_sql(statement, (changed,))
+        for asked, ids in (("plain§one", []), ("plain§two", [2])):
+            assert session.scalars(select(Contact.id).where(Contact.email == asked)).all() == ids
+            assert [one.id for one in find_all(session, Contact, by={Contact.email: asked})] == ids
+        assert session.get_one(Contact, 1).email == "plain§one"

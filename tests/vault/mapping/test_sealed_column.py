@@ -10,6 +10,7 @@ from sqlalchemy import (
     Column,
     Computed,
     DateTime,
+    Enum,
     ForeignKey,
     Identity,
     Integer,
@@ -26,8 +27,9 @@ from sqlalchemy.dialects.postgresql import CITEXT
 from sqlalchemy.types import TypeDecorator
 
 from vault.errors import DefinitionError
-from vault.mapping import Sealed
+from vault.mapping import Coded, Sealed
 from vault.normalise import digits
+from vault.normalisers.parts import last_four, year
 from vault.term import BlindIndex
 
 
@@ -58,6 +60,31 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _table(Column("x", Sealed(Text, index=BlindIndex(bits=8), unique=True))),
         "not truncated",
     ),
+    "unique on a partial index": (
+        lambda: _table(Column("x", Sealed(Text, index=BlindIndex(last_four), unique=True))),
+        "not truncated or partial",
+    ),
+    "an index of two values": (
+        lambda: _table(Column("x", Sealed(Boolean, index=BlindIndex()))),
+        r"t\.x has 2 values at most.*low_entropy=True",
+    ),
+    "one index of two values insisted on, and another not": (
+        lambda: _table(Column("x", Sealed(Boolean, index=[BlindIndex(low_entropy=True), BlindIndex(name="b")]))),
+        "2 values at most",
+    ),
+    "an index of a few labels": (
+        lambda: _table(Column("x", Sealed(Enum(*map(str, range(16))), index=BlindIndex(bits=2)))),
+        "16 values at most",
+    ),
+    "an index of truth by its codec": (
+        lambda: _table(Column("x", Sealed(Coded("bool/1"), index=BlindIndex()))),
+        "2 values at most",
+    ),
+    "year of a text": (
+        lambda: _table(Column("x", Sealed(Text, index=BlindIndex(year)))),
+        "is for date/1 or datetime/1",
+    ),
+    "scope with a dot": (lambda: _table(Column("x", Sealed(Text, index=BlindIndex(scope="a.b")))), "without dots"),
     "dot in a table": (lambda: _table(Column("x", Sealed(Text)), name="a.b"), "context name"),
     "dot in a schema": (lambda: _table(Column("x", Sealed(Text)), schema="a.b"), "context name"),
     "dot in a column": (lambda: _table(Column("a.b", Sealed(Text))), "without dots"),
@@ -151,3 +178,10 @@ def test_a_key_that_python_makes_can_bind() -> None:
 def test_a_field_is_bound_to_a_foreign_key_that_stays_as_it_is() -> None:
     table = _bound_by_key(onupdate="RESTRICT", ondelete="CASCADE")
     assert [column.name for column in table.c.x.type.owner.bound] == ["k"]
+
+
+def test_an_index_of_many_labels_needs_no_insisting_and_one_of_few_may_be_insisted_on() -> None:
+    _table(Column("x", Sealed(Enum(*map(str, range(17))), index=BlindIndex())))
+    _table(Column("x", Sealed(Boolean, index=BlindIndex(low_entropy=True))))
+    insisted, not_so = BlindIndex(low_entropy=True), BlindIndex()
+    assert insisted == not_so, "insisting decides no stored bytes, so that it is no drift"
