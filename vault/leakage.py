@@ -87,19 +87,20 @@ class Leakage:
             return "there is no value yet: measure again when there are"
         if self.distinct <= HANDFUL:
             return (
-                f"no index: of {self.distinct} values each is known from how often it occurs, whatever the width; filter"
-                " after reading, or put the column into an index over several"
+                f"no index: of {self.distinct} values each is known from how often it occurs, whatever the width;"
+                " filter after reading, or put the column into an index over several"
             )
         if self.most_common_share >= COMMON_SHARE:
             return (
-                "an index shows the frequent values to anyone who knows how often they occur, whatever the width; leave it"
-                " out unless that may be known"
+                "an index shows the frequent values to anyone who knows how often they occur, whatever the width; leave"
+                " it out unless that may be known"
             )
         if self.distinct == self.rows:
             return "full length: no two rows have one value, so that the terms show nothing but that"
+        seen = "full length, if it may be seen which rows have equal values"
         hiding = self.hiding_bits
         if hiding is None:
             return (
-                "full length, if it may be seen which rows have equal values; else none: fewer bits open too many rows"
+                "full length, if it may be seen which rows have equal values; else none, fewer bits open too many rows"
             )
-        return f"full length, if it may be seen which rows have equal values; else bits = {hiding}"
+        return f"{seen}; else bits = {hiding}"

@@ -238,7 +238,7 @@ def test_k03_08_spellings_of_a_phone_number_are_one_value(request: pytest.Fixtur
     table = Table(
         "phones",
         MetaData(),
-        Column("id", Integer, primary_key=True),
+        Column("id", Integer, primary_key=True, autoincrement=False),
         Column("number", Sealed(Text, index=BlindIndex(phone("GB")), table="phones")),
     )
     table.create(clinic)
