@@ -68,8 +68,8 @@ def register(
     """Record each definition, or compare it with what is recorded; in the order given. To be done at start-up.
 
     engine: the key store's. The tables are created if they are not there. home: gives the keyring of that name, which
-    an index lives in.
-    Raises: DefinitionChangedError, SchemaVersionError, KmsError.
+    an index lives in. The pins of shared indexes are their scope's, so that one key makes the terms of all its columns.
+    Raises: DefinitionChangedError, IndexChangedError, SchemaVersionError, KmsError.
     """
     prepare(engine)
     try:
@@ -77,10 +77,7 @@ def register(
             check_schema_version(connection, COMPONENT, SCHEMA_VERSION)
     except SchemaVersionError:
         create_schema(engine)  # raises it again if the version is another
-    return [
-        _with_shared(engine, _register_with_homes(engine, definition, keyring, home), keyring)
-        for definition in definitions
-    ]
+    return [_register_with_homes(engine, definition, keyring, home) for definition in definitions]
 
 
 def register_compound(engine: Engine, definition: CompoundDefinition, keyring: Keyring) -> SlotKeys:
@@ -90,15 +87,6 @@ def register_compound(engine: Engine, definition: CompoundDefinition, keyring: K
     """
     register(engine, (), keyring)
     return register_index(engine, definition, keyring)
-
-
-def _with_shared(engine: Engine, registration: Registration, keyring: Keyring) -> Registration:
-    """The pins of shared indexes are their scope's, so that one key makes the terms of all its columns."""
-    shared = shared_definitions(registration.definition)
-    if not shared:
-        return registration
-    pins = {name: register_index(engine, definition, keyring) for name, definition in shared.items()}
-    return replace(registration, slots={**registration.slots, **pins})
 
 
 def _create_schema(engine: Engine) -> None:
@@ -133,6 +121,8 @@ def _register(engine: Engine, definition: FieldDefinition, keyring: Keyring, hom
             generations[definition.generation] = definition
         else:
             refuse_drift(recorded, definition)
+        # Before the field is recorded, so that one that its scope refuses can be declared otherwise.
+        slots |= {name: register_index(engine, one, keyring) for name, one in shared_definitions(definition).items()}
         own = [index.name for index in definition.indexes if index.keyring == home and index.scope is None]
         missing = [name for name in own if name not in slots]
         if recorded is not None and not missing:

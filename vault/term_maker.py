@@ -76,18 +76,20 @@ class TermMaker:
 
     def terms(self, values: list[object], encode: Callable[[object], bytes | None]) -> list[bytes | None]:
         """The term of each value, in order; None for None, and for what encode gives None for."""
-        keyed, prefix, bits, slow = self._hmac(), self._prefix, self._bits, self._slow
+        keyed, prefix = self._hmac(), self._prefix
         copy = keyed.copy
         made: list[bytes | None] = []
         add = made.append
-        for value in values:
-            encoding = None if value is None else encode(value)
-            if encoding is None:
+        if self._slow is not None or self._bits != RFC_2104_SHA_256_BITS:
+            encodings = [None if value is None else encode(value) for value in values]
+            return [None if encoding is None else self.term(encoding) for encoding in encodings]
+        for value in values:  # the way of nearly every index, without another call
+            if value is not None and (encoding := encode(value)) is not None:
+                mac = copy()
+                mac.update(encoding)
+                add(prefix + mac.finalize())
+            else:
                 add(None)
-                continue
-            mac = copy()
-            mac.update(encoding if slow is None else slow.stretch(keyed, encoding))
-            add(prefix + (mac.finalize() if bits == RFC_2104_SHA_256_BITS else leftmost(mac.finalize(), bits)))
         return made
 
     def _hmac(self) -> HMAC:

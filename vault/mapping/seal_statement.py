@@ -11,8 +11,7 @@ from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.util import immutabledict
 
 from vault.errors import SealedColumnError
-from vault.mapping.attached import compound_for
-from vault.mapping.compound_index import CompoundColumn
+from vault.mapping.compound_writing import CompoundWriting
 from vault.mapping.defaults import default_value
 from vault.mapping.flush_rows import known_row
 from vault.mapping.row_binding import exactly_pinned, pinned_row, pins_of, refuse_missing
@@ -45,7 +44,7 @@ def seal_statement(
     else:
         rows = writing.seal_rows(rows)
     if isinstance(statement, Insert) and statement._post_values_clause is not None:
-        writing.changed = seal_upsert(writing.changed, plan, writing.sealed_parts, writing.compound_terms)
+        writing.changed = seal_upsert(writing.changed, plan, writing.sealed_parts, writing.compounds.terms)
     return writing.changed, rows
 
 
@@ -73,6 +72,7 @@ class _Writing:
                 )
             if name is not None:
                 self.values[name] = value
+        self.compounds = CompoundWriting(connection.dialect, plan, self.values, inserting=self.inserting)
 
     def refuse_terms(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Terms follow from the values; set apart, they would find other rows."""
@@ -118,7 +118,7 @@ class _Writing:
             return filled if any(filled) else rows
         pins = {} if self.inserting else pins_of(self.changed)
         in_statement: Row = {}
-        compounds = self._compound_terms_of(names, filled)
+        compounds = self.compounds.of_rows(names, filled)
         for name in names:
             sealed = self.plan.sealed[name]
             bound = self._bound_rows(sealed, pins, filled) if sealed.row_columns else None
@@ -156,10 +156,7 @@ class _Writing:
         ]
         for row in keyed:  # each may leave out others
             self._fill([row], row.keys())
-        compounds = [
-            self.compound_terms(compound, [self._parts_of(compound, row) for row in keyed])
-            for compound in self.plan.compounds
-        ]
+        compounds = self.compounds.of_rows(list(self.plan.sealed), keyed)
         for name in [name for name in self.plan.sealed if name in keyed[0]]:
             sealed = self.plan.sealed[name]
             plain = [plain_value(row[name], {}, sealed.label) if name in row else Absent for row in keyed]
@@ -170,8 +167,7 @@ class _Writing:
                 ]
             for row, part in zip(keyed, self.sealed_parts(sealed, plain, bound), strict=True):
                 row.update(part)
-        for columns in compounds:
-            _put(columns, keyed)
+        _put(compounds, keyed)
         self.changed = self.changed._generate()
         self.changed._multi_values = (keyed,)
 
@@ -186,50 +182,6 @@ class _Writing:
             for place, value in zip(present, made, strict=True):
                 parts[place][key] = value
         return parts
-
-    def compound_terms(
-        self, compound: CompoundColumn, rows: "Sequence[Sequence[Any]]"
-    ) -> dict[str, list[bytes | None]]:
-        """By column key the terms of rows of parts, in order. An INSERT leaves the unwritten slot out."""
-        terms = compound_for(self.connection.dialect, compound).terms([compound.handed_over(row) for row in rows])
-        written = {compound.term_column("a").key: terms}
-        if not self.inserting:
-            written[compound.term_column("b").key] = [None] * len(terms)
-        return written
-
-    def _compound_terms_of(self, names: list[str], rows: list[Row]) -> dict[str, list[bytes | None]]:
-        """By column key the terms of the compound indexes that have a part among names, for parameter rows."""
-        made: dict[str, list[bytes | None]] = {}
-        for compound in self.plan.compounds:
-            keys = [part.column.key for part in compound.parts]
-            given = [key for key in keys if key in names]
-            if not given:
-                continue
-            if self.inserting or len(given) == len(keys):
-                parts = [self._parts_of(compound, row) for row in rows]
-            else:
-                parts = [self._parts_that_are_null(compound, given, row) for row in rows]
-            made |= self.compound_terms(compound, parts)
-        return made
-
-    def _parts_of(self, compound: CompoundColumn, row: Row) -> list[Any]:
-        """The plain values of a row's parts; None for those that it does not have."""
-        return [self._plain_part(part, row) for part in compound.parts]
-
-    def _plain_part(self, part: SealedColumn, row: Row) -> Any:
-        key = part.column.key
-        value = plain_value(self.values[key] if key in self.values else row.get(key), row, part.label)
-        return None if value is Absent else value
-
-    def _parts_that_are_null(self, compound: CompoundColumn, given: list[str], row: Row) -> list[Any]:
-        """An UPDATE of some parts has a term only without the others: where one becomes NULL, so does the term."""
-        if any(self._plain_part(part, row) is None for part in compound.parts if part.column.key in given):
-            return [None] * len(compound.parts)
-        missing = ", ".join(part.column.name for part in compound.parts if part.column.key not in given)
-        raise SealedColumnError(
-            f"{compound.label} is an index over several columns: give {missing} in the same UPDATE, or change the"
-            " loaded object and flush"
-        )
 
     def _seal_parameters(self, sealed: SealedColumn, rows: list[Row], bound: list[Row] | None) -> None:
         """In each parameter row that has the column: sealed bytes for its value, and the terms."""
