@@ -39,7 +39,7 @@ class BlindIndex:
     that keeps a part: last_four, email_domain, year, month.
     bits: 256 answers ==; fewer hide more. What fewer bits or a part find is opened and compared, by find(), find_all().
     name: of the index in its field. scope: the name of the key that columns share to be joined, in place of a key of
-    its own. slow: stretch each value by argon2id (True: 19 MiB, two passes), some 20 ms each, written or asked.
+    its own. slow: stretch each value by argon2id (True: 19 MiB, two passes), 20 to 50 ms each, written or asked.
     keyring: the name of another keyring than the field's, whose key makes the terms: for look-ups over tenants. Then
     equal values of different tenants show that they are equal.
     low_entropy: insist on an index of a column that has only a handful of values, which it shows almost openly.

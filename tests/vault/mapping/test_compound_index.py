@@ -215,6 +215,17 @@ def test_a_conflict_on_the_index_is_named_by_it(quick: Engine) -> None:
             session.execute(again.on_conflict_do_nothing(index_elements=["rough"]))
 
 
+def test_an_upsert_takes_all_parts_of_one_row(quick: Engine) -> None:
+    Base.metadata.create_all(quick)
+    again = sqlite.insert(Patient).values(id=1, name=BOB, born=BORN)
+    for mixed in ({"name": again.excluded.name, "born": LATER}, {"name": again.excluded.name}, {"born": LATER}):
+        with (
+            Session(quick) as session,
+            pytest.raises(SealedColumnError, match="sets all of name, born, each to the new"),
+        ):
+            session.execute(again.on_conflict_do_update(index_elements=["id"], set_=mixed))
+
+
 def _table(*items: Any) -> Table:
     return Table("t", MetaData(), Column("id", Integer, primary_key=True), *items)
 
