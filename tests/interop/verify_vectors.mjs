@@ -590,6 +590,8 @@ function requireIndex(index, codec) {
   requireWidth(index);
   requireNormaliser(index.normaliser, codec);
   if (Object.hasOwn(index, "scope")) requireName(index.scope);
+  if (!Object.hasOwn(index, "keyring")) return;
+  assert.ok(typeof index.keyring === "string" && index.keyring !== "" && !Object.hasOwn(index, "scope"));
 }
 
 const INDEXES = {
@@ -636,7 +638,7 @@ function readDefinition(text) {
     assert.equal(canonical(definition), text);
     const { padding } = codecOf(definition.codec);
     for (const index of definition.indexes) {
-      requireMembers(index, ["bits", "name", "normaliser"], ["scope", "slow"]);
+      requireMembers(index, ["bits", "name", "normaliser"], ["keyring", "scope", "slow"]);
       requireIndex(index, padding.inner);
     }
   } catch {

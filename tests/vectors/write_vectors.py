@@ -1123,6 +1123,38 @@ DEFINITION += [
     ),
 ]
 
+DEFINITION += [
+    (
+        "indexes that live in another keyring, beside one that is shared",
+        defined(
+            '{"bound":[],"codec":"str/1","column":"email","format":"noisevault/1 field","generation":0,"indexes":['
+            '{"bits":256,"name":"bidx","normaliser":"email/1","scope":"who"},'
+            '{"bits":256,"keyring":"look-ups","name":"all","normaliser":"casefold/1"},'
+            '{"bits":20,"keyring":"look-ups","name":"rough","normaliser":"domain/1","slow":'
+            '{"iterations":2,"lanes":1,"memory_kib":19456}}],'
+            '"table":"patients"}'
+        ),
+    ),
+    *(
+        (
+            comment,
+            {
+                "canonical_json": '{"bound":[],"codec":"str/1","column":"email","format":"noisevault/1 field",'
+                f'"generation":0,"indexes":[{index}],"table":"patients"}}',
+                "error": "DefinitionError",
+            },
+        )
+        for comment, index in (
+            ("a keyring that is said to be none", '{"bits":8,"keyring":null,"name":"bidx","normaliser":"exact/1"}'),
+            ("a keyring without a name", '{"bits":8,"keyring":"","name":"bidx","normaliser":"exact/1"}'),
+            (
+                "an index that is shared and lives in another keyring",
+                '{"bits":256,"keyring":"look-ups","name":"bidx","normaliser":"exact/1","scope":"who"}',
+            ),
+        )
+    ),
+]
+
 COMPOUND_JSON = (
     '{{"bits":256,"format":"noisevault/1 compound index","generation":0,"name":"{name}","parts":[{parts}],'
     '"table":"clinic.patients"}}'
