@@ -3,13 +3,14 @@
 from typing import Any
 
 from sqlalchemy import Column, Integer, MetaData, String, Table, Text
+from sqlalchemy.schema import SchemaItem
 
 from vault.mapping import Sealed
 from vault.normalise import digits
 from vault.term import BlindIndex
 
 
-def patients(*columns: "Column[Any]", schema: str | None = None, convention: dict[str, str] | None = None) -> MetaData:
+def patients(*columns: SchemaItem, schema: str | None = None, convention: dict[str, str] | None = None) -> MetaData:
     metadata = MetaData(schema=schema, naming_convention=convention)
     Table("patient", metadata, Column("id", Integer, primary_key=True), *columns)
     return metadata

@@ -13,7 +13,7 @@ from tests.vault.mapping.clinic import Base
 from tests.vault.migrations.alembic_project import AlembicProject
 from tests.vault.migrations.hospital import FULL, HALF, mail, patients, ssn
 from vault.definition_store import create_schema as create_definitions
-from vault.mapping import Sealed
+from vault.mapping import CompoundIndex, Sealed
 from vault.mapping.term_type import Term
 from vault.term import BlindIndex
 
@@ -278,3 +278,19 @@ def test_columns_that_are_only_called_alike_are_dropped_as_what_they_are(quick: 
     quick.create(patients(mail(), *pair, *other))
     names = {line.split("(")[0] for line in upgrade_of(quick.revision(patients(mail())))}
     assert names == {"op.drop_index", "op.drop_column"}
+
+
+def test_an_index_over_columns_is_made_and_goes_as_two_columns_of_bytes(project: AlembicProject) -> None:
+    before, whole = patients(ssn(), mail(FULL)), CompoundIndex("whole", "ssn", "mail", unique=True)
+    project.create(before)
+    after = patients(ssn(), mail(FULL), whole)
+    text = project.revision(after)
+    assert "vault" not in text
+    assert [call.split("(")[0] for call in upgrade_of(text)] == ["op.add_column", "op.add_column", "op.create_index"]
+    project.upgrade()
+    assert project.differences(after) == []
+    assert [name for name in columns_in(project.url) if name.startswith("whole")] == ["whole_a", "whole_b"]
+    dropped = project.revision(before)
+    assert {call.split("(")[0] for call in upgrade_of(dropped)} == {"op.drop_index", "op.drop_column"}
+    project.downgrade()
+    assert project.differences(before) == []
