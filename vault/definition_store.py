@@ -123,8 +123,7 @@ def _register(engine: Engine, definition: FieldDefinition, keyring: Keyring, hom
             refuse_drift(recorded, definition)
         # Before the field is recorded, so that one that its scope refuses can be declared otherwise.
         slots |= {name: register_index(engine, one, keyring) for name, one in shared_definitions(definition).items()}
-        own = [index.name for index in definition.indexes if index.keyring == home and index.scope is None]
-        missing = [name for name in own if name not in slots]
+        missing = [index.name for index in definition.indexes if index.keyring == home and index.name not in slots]
         if recorded is not None and not missing:
             return Registration(definition, generations, slots)
         pin = SlotPin(keyring.sealing(Purpose.INDEX).key.key_id, definition.generation)

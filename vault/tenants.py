@@ -101,7 +101,7 @@ class TenantVaults:
     def vault(self, name: str) -> OpenedVault:
         """That tenant's vault, whoever is in force: for jobs, and to warm it before its first request.
 
-        Raises: KmsError when there is no such keyring; DefinitionChangedError or IndexChangedError when a field or index
+        Raises: KmsError when there is no such keyring; DefinitionChangedError, IndexChangedError when a field or index
         of an attached engine was defined otherwise when this tenant's data was written.
         """
         held = self._open.get(name)
@@ -122,9 +122,7 @@ class TenantVaults:
         """Open that tenant's vault and keys while the event loop goes on, so that its first statement need not wait."""
         return await asyncio.to_thread(lambda: self.vault(name).warm())
 
-    def declare(
-        self, definitions: Sequence[FieldDefinition], compounds: Sequence[CompoundDefinition] = ()
-    ) -> None:
+    def declare(self, definitions: Sequence[FieldDefinition], compounds: Sequence[CompoundDefinition] = ()) -> None:
         """Register these with each keyring, those that are open now and those that will be.
 
         compounds: the indexes over several columns.

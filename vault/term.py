@@ -74,7 +74,11 @@ class BlindIndex:
     def __repr__(self) -> str:
         """What differs from the usual index is added."""
         said = f"normaliser={self.normaliser!r}, bits={self.bits}, name={self.name!r}"
-        added = [f"{name}={value!r}" for name in ("keyring", "scope", "slow", "low_entropy") if (value := getattr(self, name))]
+        added = [
+            f"{name}={value!r}"
+            for name in ("keyring", "scope", "slow", "low_entropy")
+            if (value := getattr(self, name))
+        ]
         return f"BlindIndex({', '.join([said, *added])})"
 
     @property

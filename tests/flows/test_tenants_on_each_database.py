@@ -8,8 +8,17 @@ import pytest
 from sqlalchemy import Engine, bindparam, create_engine, insert, select, update
 from sqlalchemy.orm import Session
 
-from tests.vault.tenancy import TENANTS, Account, Base, Patient, new_tenants
-from vault import OtherTenantError, SealedColumnError, TenantVaults, attach, definition_of
+from tests.vault.tenancy import TENANTS, Account, Base, Passport, Patient, Visa, new_tenants
+from vault import (
+    OtherTenantError,
+    SealedColumnError,
+    TenantVaults,
+    attach,
+    definition_of,
+    equal_together,
+    find_all,
+    via,
+)
 from vault.raw_table import raw_table
 
 A = Account.__table__
@@ -111,3 +120,26 @@ def test_a_look_up_finds_one_tenants_rows(place: Place) -> None:
                 session.rollback()
     with Session(engine) as session:
         assert session.scalars(select(Account.iban)).all() == ["same", "same"]
+
+
+def test_each_kind_of_index_answers_for_one_tenant_or_for_all(place: Place) -> None:
+    engine, vaults = place
+    same = {"holder": "Ann", "number": "x-1234"}
+    with Session(engine) as session:
+        session.execute(insert(Passport), [{"id": n, "tenant_id": t, **same} for n, t in ((1, "acme"), (2, "globex"))])
+        session.commit()
+        for by in ({Passport.number: via("rough", "x-1234")}, {Passport.number: via("end", "1234")}):
+            assert [found.id for found in find_all(session, Passport, by=by)] == [1, 2]
+    for number, name in enumerate(("acme", "globex"), 1):
+        with vaults.tenant(name), Session(engine) as session:
+            session.add(Visa(id=number, **same))
+            session.commit()
+            assert [found.id for found in find_all(session, Passport, by={"passport_whole": same})] == [number]
+            assert [found.id for found in find_all(session, Visa, by={"visa_whole": same})] == [number]
+            whole = equal_together(Passport, "passport_whole", {**same, "holder": "ANN"})
+            assert session.scalars(select(Passport.id).where(whole)).all() == [number]
+            holders = Passport.__table__.c.holder_bidx_a == Visa.__table__.c.holder_bidx_a
+            joined = session.execute(select(Passport.id, Visa.id).join(Visa, holders)).all()
+            assert sorted(map(tuple, joined)) == [
+                (n, n) for n in range(1, number + 1)
+            ]  # never one tenant's to another's

@@ -8,7 +8,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from kms import Keyring, KeyStore, open_provider
 from kms.providers.local import create_key_file
-from vault import BlindIndex, Sealed, TenantVaults, casefold, digits
+from vault import BlindIndex, CompoundIndex, Sealed, TenantVaults, casefold, digits, last_four
 
 TENANTS = ("acme", "globex", "umbrella")
 LOOKUP = "lookup"
@@ -60,6 +60,33 @@ class Member(Base):
     phone: Mapped[str | None] = mapped_column(
         Sealed(Text, index=(BlindIndex(), BlindIndex(digits, name="all", keyring=LOOKUP)), tenant="tenant_id")
     )
+
+
+class Passport(Base):
+    """By the tenant that the row names: an index over two columns, one that columns share, two of all tenants."""
+
+    __tablename__ = "passport"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tenant_id: Mapped[str | None] = mapped_column(String(40))
+    holder: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(scope="holder"), tenant="tenant_id"))
+    number: Mapped[str | None] = mapped_column(
+        Sealed(
+            Text,
+            index=(BlindIndex(bits=4, name="rough", keyring=LOOKUP), BlindIndex(last_four, name="end", keyring=LOOKUP)),
+            tenant="tenant_id",
+        )
+    )
+    __table_args__ = (CompoundIndex("passport_whole", ("holder", casefold), "number", unique=True),)
+
+
+class Visa(Base):
+    """By the tenant in force."""
+
+    __tablename__ = "visa"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    holder: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(scope="holder")))
+    number: Mapped[str | None] = mapped_column(Sealed(Text))
+    __table_args__ = (CompoundIndex("visa_whole", "holder", "number", bits=16),)
 
 
 def new_tenants(directory: Path, names: Sequence[str] = TENANTS, most_open: int = 100) -> TenantVaults:

@@ -42,6 +42,11 @@ def test_the_same_definition_is_no_drift() -> None:
         ),
         (
             NAME,
+            replace(NAME, indexes=(BlindIndex(last_four, keyring="all", slow=True),)),
+            r"declared bidx \(last4/1, 256 bits, in keyring all, slow by Argon2id.*declare a new column",
+        ),
+        (
+            NAME,
             replace(NAME, indexes=(BlindIndex(slow=True),)),
             r"declared bidx \(exact/1, 256 bits, slow by Argon2id\(memory_kib=19456.*declare a new column",
         ),

@@ -11,7 +11,17 @@ from kms import KeyringError, Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from tests.kms.scripted_provider import ScriptedProvider
-from vault import BlindIndex, BoundColumn, DefinitionChangedError, DefinitionError, FieldDefinition, casefold, digits
+from vault import (
+    Argon2id,
+    BlindIndex,
+    BoundColumn,
+    DefinitionChangedError,
+    DefinitionError,
+    FieldDefinition,
+    casefold,
+    digits,
+    last_four,
+)
 from vault.definition_store import register
 from vault.field import Field
 from vault.index_home import IndexHomes, at_home, no_home
@@ -97,6 +107,42 @@ def test_the_definition_names_the_keyring_only_where_there_is_one() -> None:
 def test_a_keyring_is_named_by_a_text(name: object) -> None:
     with pytest.raises(DefinitionError, match="named by a text"):
         BlindIndex(keyring=name)  # type: ignore[arg-type]
+
+
+def test_an_index_is_shared_or_lives_in_another_keyring_and_not_both() -> None:
+    with pytest.raises(DefinitionError, match="not both: declare an index for each"):
+        BlindIndex(keyring="lookup", scope="who")
+    both = FieldDefinition("patients", "name", "str/1", indexes=(BlindIndex(name="who", scope="who"), ALL))
+    assert FieldDefinition.from_json(both.canonical_json()) == both
+    assert at_home(both, "lookup").indexes == (ALL,)
+
+
+def test_beside_a_shared_one_each_has_its_key(keyrings: Keyrings) -> None:
+    shared = BlindIndex(casefold, name="who", scope="who")
+    both = FieldDefinition("patients", "name", "str/1", indexes=(shared, ALL))
+    joined = FieldDefinition("doctors", "called", "str/1", indexes=(shared,))
+    one, two = (keyrings.field(keyring, both).terms("Ann") for keyring in (keyrings.one, keyrings.two))
+    assert one["name_who_a"] == keyrings.field(keyrings.one, joined).terms("ANN")["called_who_a"]
+    assert one["name_who_a"] != two["name_who_a"]
+    assert one["name_all_a"] == two["name_all_a"]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        BlindIndex(last_four, name="all", keyring="lookup"),
+        BlindIndex(bits=20, name="all", keyring="lookup"),
+        BlindIndex(name="all", keyring="lookup", slow=Argon2id(7168, 1, 1)),
+    ],
+)
+def test_it_may_be_partial_truncated_or_slow(keyrings: Keyrings, index: BlindIndex) -> None:
+    definition = FieldDefinition("patients", "name", "str/1", indexes=(index,))
+    one, two = (keyrings.field(keyring, definition) for keyring in (keyrings.one, keyrings.two))
+    term = one.terms("1-23456")["name_all_a"]
+    assert term == two.asked_term("all", "1-23456")
+    assert len(term or b"") == index.term_bytes
+    assert two.matcher("all", "1-23456")("1-23456")
+    assert FieldDefinition.from_json(definition.canonical_json()) == definition
 
 
 def test_without_homes_such_an_index_is_refused(keyrings: Keyrings) -> None:

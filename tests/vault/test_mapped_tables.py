@@ -19,7 +19,6 @@ from vault.policy import ColumnPolicy, Policy
 from vault.schema import tables
 from vault.term import BlindIndex
 
-
 ending = register_normaliser("tests.ending", 1, lambda text: str(text)[-2:], partial=True)
 
 

@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,19 +18,22 @@ import pytest
 from kms import KeyringError, KeyStore
 from kms.errors import UnknownProviderError
 from kms.keyring import Keyring
-from tests.vault.tenancy import TENANTS, Patient, new_tenants
+from tests.vault.tenancy import TENANTS, Patient, Visa, new_tenants
 from vault import (
     CannotOpenError,
     DefinitionChangedError,
     FieldDefinition,
+    IndexChangedError,
     TenantError,
     TenantVaults,
     UnknownKeyError,
     definition_of,
     open_tenants,
 )
+from vault.mapping.compound_index import compounds_of
 
 SSN = definition_of(Patient.ssn)
+(WHOLE,) = (compound.definition for compound in compounds_of(Visa.__table__))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -136,6 +140,21 @@ def test_definitions_are_registered_with_each_keyring(tmp_path: Path) -> None:
     with pytest.raises(DefinitionChangedError, match="codec recorded str/1"):
         again.vault("acme")
     again.vault("umbrella")  # in which it was not written yet
+    again.close()
+
+
+def test_indexes_over_columns_are_registered_with_each_keyring(tmp_path: Path) -> None:
+    vaults = new_tenants(tmp_path)
+    vaults.vault("acme")
+    vaults.declare([], [WHOLE])
+    assert WHOLE in vaults.vault("acme")._compounds
+    assert WHOLE in vaults.vault("globex")._compounds
+    vaults.close()
+    again = TenantVaults(KeyStore(vaults.key_store.engine), vaults._open_keyring)
+    again.declare([], [replace(WHOLE, bits=8)])
+    with pytest.raises(IndexChangedError, match=r"recorded .* 16 bits, declared .* 8 bits"):
+        again.vault("acme")
+    again.vault("umbrella")
     again.close()
 
 

@@ -86,11 +86,7 @@ class AttachedVault:
     def field(self, declared: Declared, tenant: str | None = None) -> "Field":  # noqa: ARG002
         found = self._fields.get(declared)
         if found is None:
-            if declared.tenant is not None:
-                raise SealedColumnError(
-                    f"{declared.definition.label} takes its tenant from {declared.tenant.name}, and this engine's vault"
-                    " has one keyring for all: attach what open_tenants() gives"
-                )
+            _refuse_tenants(declared)
             found = self._fields[declared] = self.opened.field(declared.definition)
         return found
 
@@ -99,12 +95,21 @@ class AttachedVault:
 
     def compound(self, declared: DeclaredCompound, tenant: str | None = None) -> "CompoundTerms":  # noqa: ARG002
         found = self._compounds.get(declared)
-        if found is None:  # of rows with a tenant column the fields have told by now that there is one keyring
+        if found is None:
+            _refuse_tenants(declared)
             found = self._compounds[declared] = self.opened.compound(declared.definition)
         return found
 
     def opener(self, declared: Declared) -> Callable[..., Any]:
         return self.field(declared).open
+
+
+def _refuse_tenants(declared: Declared | DeclaredCompound) -> None:
+    if declared.tenant is not None:
+        raise SealedColumnError(
+            f"{declared.definition.label} takes its tenant from {declared.tenant.name}, and this engine's vault"
+            " has one keyring for all: attach what open_tenants() gives"
+        )
 
 
 _attached: "WeakKeyDictionary[Dialect, Attached]" = WeakKeyDictionary()

@@ -32,6 +32,7 @@ class CompoundIndex(SchemaItem):
 
     parts: sealed columns of the table in order, by key, each alone or with its normaliser. bits, slow, low_entropy: as
     of BlindIndex. unique: no two rows have all parts equal; a row in which one is NULL is like no other.
+    keyring, scope: refused, the key is the index's own in the keyring of its row.
     Raises: DefinitionError, here or when the table has its columns.
     """
 
@@ -45,7 +46,14 @@ class CompoundIndex(SchemaItem):
         unique: bool = False,
         slow: Argon2id | bool | None = None,
         low_entropy: bool = False,
+        keyring: None = None,
+        scope: None = None,
     ) -> None:
+        if keyring is not None or scope is not None:
+            raise DefinitionError(
+                f"the index {name} over several columns has a key of its own in the keyring of its row: keyring= and"
+                " scope= are of a BlindIndex, of one column"
+            )
         self.name = name
         self.parts = tuple((part, exact) if isinstance(part, str) else part for part in parts)
         check_width(bits)
@@ -127,7 +135,9 @@ class CompoundColumn:
         """The column that says whose keyring makes the row's term. Raises: DefinitionError."""
         named = {part.tenant for part in self.parts}
         if len(named) > 1:
-            raise DefinitionError(f"{self.label}: its columns name their tenant otherwise: give all of them one tenant=")
+            raise DefinitionError(
+                f"{self.label}: its columns name their tenant otherwise: give all of them one tenant="
+            )
         return next(iter(named), None)
 
     @cached_property

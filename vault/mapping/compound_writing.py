@@ -1,13 +1,15 @@
 """Compound writing: what one INSERT or UPDATE gives the indexes over several columns, of all parts of each row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.engine import Dialect
 
 from vault.errors import SealedColumnError
 from vault.mapping.attached import compound_for
+from vault.mapping.attached_tenants import tenant_name
 from vault.mapping.compound_index import CompoundColumn
+from vault.mapping.row_binding import refuse_missing
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.statement_values import Absent, plain_value
 from vault.mapping.table_plan import TablePlan
@@ -15,6 +17,7 @@ from vault.mapping.table_plan import TablePlan
 __all__ = ["CompoundWriting"]
 
 Row = Mapping[str, Any]
+RowColumns = Callable[[SealedColumn], Sequence[Row]]
 
 
 class CompoundWriting:
@@ -29,16 +32,47 @@ class CompoundWriting:
         self._values = values
         self._inserting = inserting
 
-    def terms(self, compound: CompoundColumn, rows: "Sequence[Sequence[Any]]") -> dict[str, list[bytes | None]]:
-        """By column key the terms of rows of parts, in order. An INSERT leaves the unwritten slot out."""
-        terms = compound_for(self._dialect, compound).terms([compound.handed_over(row) for row in rows])
+    def terms(
+        self, compound: CompoundColumn, rows: "Sequence[Sequence[Any]]", of_row: Sequence[Row] = ()
+    ) -> dict[str, list[bytes | None]]:
+        """By column key the terms of rows of parts, in order. An INSERT leaves the unwritten slot out.
+
+        of_row: each row's tenant, by the name of the column that the parts take it from, where they do.
+        """
+        handed_over = [compound.handed_over(row) for row in rows]
+        if compound.tenant is None:
+            terms = compound_for(self._dialect, compound).terms(handed_over)
+        else:
+            terms = self._by_tenant(compound, compound.tenant.name, handed_over, of_row)
         written = {compound.term_column("a").key: terms}
         if not self._inserting:
             written[compound.term_column("b").key] = [None] * len(terms)
         return written
 
-    def of_rows(self, names: list[str], rows: Sequence[Row]) -> dict[str, list[bytes | None]]:
-        """By column key the terms of the compound indexes that have a part among names, for parameter rows."""
+    def _by_tenant(
+        self, compound: CompoundColumn, tenant: str, rows: Sequence[list[Any]], of_row: Sequence[Row]
+    ) -> list[bytes | None]:
+        """The terms of each tenant's rows by its keyring; a row in which a part is NULL has none."""
+        places: dict[Any, list[int]] = {}
+        for place, (row, known) in enumerate(zip(rows, of_row, strict=True)):
+            if any(part is None for part in row):
+                continue
+            if known.get(tenant) is None:
+                refuse_missing(compound.parts[0], known, updating=not self._inserting)
+            places.setdefault(known[tenant], []).append(place)
+        terms: list[bytes | None] = [None] * len(rows)
+        for named, its in places.items():
+            made = compound_for(self._dialect, compound, tenant_name(named)).terms([rows[place] for place in its])
+            for place, term in zip(its, made, strict=True):
+                terms[place] = term
+        return terms
+
+    def of_rows(self, names: list[str], rows: Sequence[Row], of_row: RowColumns) -> dict[str, list[bytes | None]]:
+        """By column key the terms of the compound indexes that have a part among names, for parameter rows.
+
+        of_row: gives for each row the values, by name, of the columns that a sealed column is bound to or takes its
+        tenant from.
+        """
         made: dict[str, list[bytes | None]] = {}
         for compound in self._plan.compounds:
             keys = [part.column.key for part in compound.parts]
@@ -49,7 +83,7 @@ class CompoundWriting:
                 parts = [self._parts_of(compound, row) for row in rows]
             else:
                 parts = [self._parts_that_are_null(compound, given, row) for row in rows]
-            made |= self.terms(compound, parts)
+            made |= self.terms(compound, parts, () if compound.tenant is None else of_row(compound.parts[0]))
         return made
 
     def _parts_of(self, compound: CompoundColumn, row: Row) -> list[Any]:

@@ -118,7 +118,7 @@ class _Writing:
             return filled if any(filled) else rows
         pins = {} if self.inserting else pins_of(self.changed)
         in_statement: Row = {}
-        compounds = self.compounds.of_rows(names, filled)
+        compounds = self.compounds.of_rows(names, filled, lambda part: self._bound_rows(part, pins, filled))
         for name in names:
             sealed = self.plan.sealed[name]
             bound = self._bound_rows(sealed, pins, filled) if sealed.row_columns else None
@@ -156,20 +156,25 @@ class _Writing:
         ]
         for row in keyed:  # each may leave out others
             self._fill([row], row.keys())
-        compounds = self.compounds.of_rows(list(self.plan.sealed), keyed)
+        compounds = self.compounds.of_rows(
+            list(self.plan.sealed), keyed, lambda part: self._rows_of_values(part, keyed)
+        )
         for name in [name for name in self.plan.sealed if name in keyed[0]]:
             sealed = self.plan.sealed[name]
             plain = [plain_value(row[name], {}, sealed.label) if name in row else Absent for row in keyed]
             bound = None
             if sealed.row_columns:
-                bound = [
-                    {c.name: plain_value(row.get(c.key), {}, sealed.label) for c in sealed.row_columns} for row in keyed
-                ]
+                bound = self._rows_of_values(sealed, keyed)
             for row, part in zip(keyed, self.sealed_parts(sealed, plain, bound), strict=True):
                 row.update(part)
         _put(compounds, keyed)
         self.changed = self.changed._generate()
         self.changed._multi_values = (keyed,)
+
+    @staticmethod
+    def _rows_of_values(sealed: SealedColumn, keyed: list[Row]) -> list[Row]:
+        """Of VALUES with several rows: each one's values of the row columns by name."""
+        return [{c.name: plain_value(row.get(c.key), {}, sealed.label) for c in sealed.row_columns} for row in keyed]
 
     def sealed_parts(self, sealed: SealedColumn, plain: list[Any], bound: list[Row] | None) -> list[Row]:
         """For each value: the column's sealed bytes and the terms, by column key. Absent values give nothing."""

@@ -150,7 +150,7 @@ def test_k06_04_the_type_is_hashable_and_shows_no_key(opened: OpenedVault) -> No
     assert len({kind, copy.copy(kind), kind.copy()}) == 3
     assert (
         repr(kind) == "Sealed(String(length=60), index=(BlindIndex(normaliser=Normaliser(id='casefold/1'), bits=256, "
-        "name='bidx', keyring=None),), unique=True)"
+        "name='bidx'),), unique=True)"
     )
     raw = opened.keyring.sealing(Purpose.DATA).key.secret.raw
     assert raw.hex() not in repr(kind) + repr(P) + repr(kind._static_cache_key)
