@@ -3,6 +3,7 @@
 # ruff: noqa: PLC3002  # a called lambda names a subquery within one expression of a table of statements
 
 import pickle
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -303,7 +304,7 @@ def test_k06_04_no_value_and_no_key_is_in_a_statement(quick: Engine) -> None:
         repr(statement.whereclause),
     ):
         assert "§" not in shown
-        assert "9173" not in shown
+        assert not re.search(r"\b9173\b", shown), "alone: an object's address may hold these digits"
     written = statement.compile(quick, compile_kwargs={"literal_binds": True}).string
     assert "not written" in written
     assert "§" not in written
