@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, Table, inspect, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, inspect
 from sqlalchemy.orm import Mapper, Session
 
 from vault.errors import SealedColumnError
-from vault.key_order import after_key
 from vault.mapping.lookup import lookups
+from vault.mapping.walk import walk_of
 
 __all__ = ["Found", "find", "find_all"]
 
@@ -53,42 +53,35 @@ class Found(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         end = None if self._limit is None else self._offset + self._limit
-        return islice(self._all(self._target), self._offset, end)
+        return islice(self._all(end), self._offset, end)
 
     def count(self) -> int:
         """How many rows there are, limit and offset not counted; nothing but what is compared is read."""
-        return sum(1 for _ in self._all(None))
+        return sum(1 for _ in self._all(None, whole=False))
 
     def first(self) -> T | None:
         """The first row, or None; no page after the one that it is on is read."""
-        return next(iter(self), None)
+        if self._limit == 0:
+            return None
+        return next(islice(self._all(self._offset + 1), self._offset, None), None)
 
-    def _all(self, target: Any) -> Iterator[Any]:
-        """Every row that has the values; target None gives the keys only."""
-        keys = self._keys
-        compared = list(dict.fromkeys(column for lookup in self._lookups for column in lookup.columns))
-        # What a row-bound value is bound to is selected with it by its type.
-        outputs = [*([] if target is None else [target]), *keys, *compared]
-        names = list(select(target).selected_columns.keys()) if isinstance(target, Table) else []
-        visible = len(names) or (0 if target is None else 1)
-        statement = (
-            select(*outputs).where(*(lookup.term for lookup in self._lookups), *self._conditions).order_by(*keys)
-        ).limit(self._rows_a_page)
-        last: tuple[Any, ...] | None = None
-        matches = [(lookup, lookup.matcher(self._dialect)) for lookup in self._lookups]
-        places = {column: visible + len(keys) + place for place, column in enumerate(compared)}
-        while True:
-            page = self._page(statement, last)
+    def _all(self, wanted: int | None, *, whole: bool = True) -> Iterator[Any]:
+        """Every row that has the values, or only its key. wanted: how many will be taken, if that is known."""
+        walk = walk_of(self._target, self._tables, self._keys, self._lookups, whole=whole)
+        names, dialect = walk.names, self._dialect
+        matches = [(one.matcher(dialect), values) for one, values in zip(self._lookups, walk.compared, strict=True)]
+        rows = self._rows_a_page
+        if wanted is not None and all(one.exact for one in self._lookups):  # then no row is read in vain
+            rows = max(1, min(rows, wanted))
+        asked = [one.asked for one in self._lookups]
+        for page in walk.pages(self._read, asked, rows, postgresql=dialect.name == "postgresql"):
             for row in page:
-                if all(match(tuple(row[places[column]] for column in one.columns)) for one, match in matches):
+                if all(match(values(row)) for match, values in matches):
                     yield dict(zip(names, row, strict=False)) if names else row[0]
-            if len(page) < self._rows_a_page:
-                return
-            last = tuple(page[-1][visible : visible + len(keys)])
 
-    def _page(self, statement: Select[Any], last: tuple[Any, ...] | None) -> Sequence[Any]:
-        after = statement if last is None else statement.where(after_key(self._keys, last))
-        return self._source.execute(after).all()
+    def _read(self, statement: Select[Any], parameters: dict[str, Any]) -> Sequence[Any]:
+        limited = statement.where(*self._conditions) if self._conditions else statement
+        return self._source.execute(limited, parameters).all()
 
     @property
     def _dialect(self) -> Any:

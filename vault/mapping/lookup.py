@@ -1,6 +1,6 @@
 """Look-up: one thing that find() and find_all() ask for: the index, its term, and which opened values are meant."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,10 +41,17 @@ def via(index: str, asked: object) -> Via:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Lookup:
-    """columns: the sealed columns whose opened values are compared. term: the condition on their term column."""
+    """columns: the sealed columns whose opened values are compared. through: which index is asked.
+
+    term: the condition on its term column, of which what is asked is the parameter of a name. exact: whether all rows
+    that have the term have the value.
+    """
 
     columns: "tuple[Column[Any], ...]"
-    term: ColumnElement[bool]
+    through: Hashable
+    term: Callable[[str], ColumnElement[bool]]
+    asked: Asked
+    exact: bool
     matcher: Callable[[Dialect], Matches]
 
 
@@ -87,16 +94,16 @@ def _of_column(sealed: SealedColumn, asked: Any) -> Lookup:
         index, value = _best(sealed), asked
     if value is None or isinstance(value, ClauseElement) or hasattr(value, "__clause_element__"):
         raise SealedColumnError(f"{sealed.label} is asked for a plain value; what is NULL is found by is_(None)")
-    term = sealed.term_column(index, "a") == BindParameter(
-        None, Asked(value), type_=asked_type(sealed, index), unique=True
-    )
+
+    def term(name: str) -> ColumnElement[bool]:
+        return sealed.term_column(index, "a") == BindParameter(name, type_=asked_type(sealed, index))
 
     def matcher(dialect: Dialect) -> Matches:
         matches = asking_for(dialect, sealed, index.keyring).matcher(index.name, sealed.asked_value(index.name, value))
         convert = sealed.given
         return lambda opened: opened[0] is not None and matches(opened[0] if convert is None else convert(opened[0]))
 
-    return Lookup((sealed.column,), term, matcher)
+    return Lookup((sealed.column,), (sealed, index.name), term, Asked(value), index.answers_equality, matcher)
 
 
 def _best(sealed: SealedColumn) -> BlindIndex:
@@ -112,15 +119,16 @@ def _best(sealed: SealedColumn) -> BlindIndex:
 
 def _of_compound(compound: CompoundColumn, asked: Any) -> Lookup:
     values = compound_values(compound, asked)
-    term = compound.term_column("a") == BindParameter(
-        None, Asked(values), type_=asked_compound_type(compound), unique=True
-    )
+
+    def term(name: str) -> ColumnElement[bool]:
+        return compound.term_column("a") == BindParameter(name, type_=asked_compound_type(compound))
 
     def matcher(dialect: Dialect) -> Matches:
         matches = compound_for(dialect, compound).matcher(compound.asked_values(values))
         return lambda opened: matches(compound.handed_over(opened))
 
-    return Lookup(tuple(part.column for part in compound.parts), term, matcher)
+    columns = tuple(part.column for part in compound.parts)
+    return Lookup(columns, compound, term, Asked(values), compound.definition.answers_equality, matcher)
 
 
 def compound_values(compound: CompoundColumn, asked: Any) -> tuple[Any, ...]:

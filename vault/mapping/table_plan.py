@@ -2,7 +2,7 @@
 
 # ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,7 +19,7 @@ __all__ = ["TablePlan", "forget_plan", "plan_of"]
 class TablePlan:
     """sealed: by column key. bound: the columns that some field is bound to, by key. defaults: those that a
     Python default fills before a value is sealed. terms: the keys of all term columns. compounds: indexes over several
-    columns.
+    columns. walks: kept here for walk_of() of walk.py.
     """
 
     table: Table
@@ -28,6 +28,7 @@ class TablePlan:
     defaults: "tuple[Column[Any], ...]"
     terms: frozenset[str]
     compounds: tuple[CompoundColumn, ...] = ()
+    walks: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 _plans: "WeakKeyDictionary[Table, TablePlan | None]" = WeakKeyDictionary()

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, aliased
 from tests.vault.mapping.ward import Base, Doctor, Patient
 from vault import find, find_all, term_columns, via
 from vault.errors import DefinitionError, InvalidValueError, SealedColumnError
+from vault.raw_table import raw_table
 
 T = Patient.__table__
 Again = aliased(Patient)
@@ -101,16 +102,53 @@ def test_memory_holds_one_page_and_no_page_is_read_in_vain(ward: Session, engine
         sent.append(sql)
 
     event.listen(engine, "before_cursor_execute", count)
+    looked = engine.dialect.name == "postgresql"  # first whether they are few
     try:
         for patient in find_all(ward, Patient, by={Patient.code: VALUES[0]}, rows_a_page=10):
             rows.append(patient.id)
-            assert len(sent) == (len(rows) - 1) // 10 + 1
+            assert len(sent) == looked + (len(rows) - 1) // 10 + 1
         sent.clear()
         assert find(ward, Patient, by={Patient.code: VALUES[0]}) is not None
-        assert len(sent) == 1
+        assert len(sent) == looked + 1
     finally:
         event.remove(engine, "before_cursor_execute", count)
     assert rows == list(range(100))
+
+
+def test_through_an_exact_index_no_more_rows_are_read_than_are_wanted(
+    ward: Session, engine: Engine, request: pytest.FixtureRequest
+) -> None:
+    ward.execute(insert(Patient), [{"id": n, "name": VALUES[0]} for n in range(99, -1, -1)])
+    loaded: list[object] = []
+
+    def note(patient: object, _context: Any) -> None:
+        loaded.append(patient)
+
+    event.listen(Patient, "load", note)
+    request.addfinalizer(lambda: event.remove(Patient, "load", note))
+    looked = 9 if engine.dialect.name == "postgresql" else 0  # for whether they are few
+    found = find(ward, Patient, by={Patient.name: VALUES[0]})
+    assert found is not None
+    assert (found.id, len(loaded)) == (0, looked + 1)
+    loaded.clear()
+    ward.expunge_all()
+    assert ids(find_all(ward, Patient, by={Patient.name: VALUES[0]}, limit=20, offset=1)) == list(range(1, 21))
+    assert len(loaded) <= (22 + 21 if looked else 21)
+    third = find_all(ward, Patient, by={Patient.name: VALUES[0]}, offset=3)
+    first, none = third.first(), find_all(ward, Patient, by={Patient.name: VALUES[0]}, limit=0).first()
+    assert first is not None
+    assert (first.id, none) == (3, None)
+
+
+def test_a_value_under_anothers_term_is_passed_over_by_an_exact_index_too(ward: Session) -> None:
+    """Terms can be moved in the database; what is opened counts."""
+    ward.execute(insert(Patient), [{"id": 1, "name": VALUES[1]}, {"id": 2, "name": VALUES[0]}])
+    stored = ward.scalar(select(T.c.name_bidx_a).where(T.c.id == 2))
+    table = raw_table(T)
+    ward.execute(table.update().where(table.c.id == 1).values(name_bidx_a=stored))
+    found = find(ward, Patient, by={Patient.name: VALUES[0]})
+    assert found is not None
+    assert found.id == 2
 
 
 def test_a_row_that_comes_or_goes_between_pages_neither_shifts_nor_repeats_another(ward: Session) -> None:
