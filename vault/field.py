@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NoReturn, SupportsIndex, TypeVar
 
-from kms.framing import lp
 from kms.key_record import Purpose
 from kms.keyring import Keyring
 from kms.lease import Clock
@@ -16,7 +15,7 @@ from vault.index_home import IndexHome
 from vault.index_slot import SlotKeys, SlotPin
 from vault.indexing import NO_HOMES, Indexing
 from vault.opening import BODY, HEAD, IV, NOT_AT_ONCE, Opener, Opening
-from vault.row_context import row_context
+from vault.row_context import framed_context
 from vault.sealing import Sealing
 
 __all__ = ["Field"]
@@ -83,7 +82,7 @@ class Field:
             "keyring": keyring,
             "_table": definition.table,
             "_column": definition.column,
-            "_context": row_context(definition.bound) if definition.bound else None,
+            "_context": framed_context(definition.bound) if definition.bound else None,
             "_encode": codec_named(definition.codec).encode,
             "_random": sealing.random,
             "_open": opening.open,
@@ -104,16 +103,16 @@ class Field:
             return None
         try:
             data = self._encode(value)
-            if self._context is not None:
-                return self._sealing.seal(data, self._context(row))
+            context = None if self._context is None else self._context(row)
             cipher = self._sealing.cipher
             if self._clock() < cipher.leased.until and next(cipher.block, False):
                 try:  # the way of nearly every value, without another call
                     nonce = self._random(SP_800_38D_IV_BYTES)
-                    return cipher.head + nonce + cipher.encrypt(nonce, data, cipher.unbound)
+                    bound = cipher.unbound if context is None else cipher.bound + context
+                    return cipher.head + nonce + cipher.encrypt(nonce, data, bound)
                 except OverflowError:
                     pass  # told below
-            return self._sealing.seal(data)
+            return self._sealing.seal(data, context)
         except FieldError as error:
             error.at(self._table, self._column)
             raise
@@ -126,7 +125,7 @@ class Field:
         try:  # the way of nearly every value, without another call
             opener = self._openers[sealed[HEAD]]
             if self._clock() < opener.leased.until:
-                bound = opener.unbound if opener.context is None else opener.bound + lp(opener.context(row))
+                bound = opener.unbound if opener.context is None else opener.bound + opener.context(row)
                 return opener.decode(opener.decrypt(sealed[IV], sealed[BODY], bound))
         except NOT_AT_ONCE:
             pass

@@ -25,7 +25,7 @@ from vault.errors import (
     UnknownGenerationError,
 )
 from vault.key_refusal import NOT_TO_BE_HAD, key_refusal
-from vault.row_context import row_context
+from vault.row_context import framed_context
 
 __all__ = ["BODY", "HEAD", "IV", "Opener", "Opening", "stored_bytes"]
 
@@ -69,7 +69,7 @@ class Opener:
 
     def associated_data(self, row: Row) -> bytes:
         """What the tag must bind. Raises: RowBindingError, without a place."""
-        return self.unbound if self.context is None else self.bound + lp(self.context(row))
+        return self.unbound if self.context is None else self.bound + self.context(row)
 
 
 class Opening:
@@ -158,7 +158,7 @@ class Opening:
             AESGCM(field_key(leased.key.secret, self._keyring.id, table, column).raw).decrypt,
             associated_data(head, codec.id),
             head + lp(codec.id.encode()),
-            row_context(definition.bound) if definition.bound else None,
+            framed_context(definition.bound) if definition.bound else None,
             codec,
             codec.decode,
         )

@@ -84,11 +84,11 @@ class Sealing:
         self._lock = threading.Lock()
 
     def seal(self, data: bytes, context: bytes | None = None) -> bytes:
-        """One sealed value. context: the row context of a row-bound field."""
+        """One sealed value. context: lp(row context) of a row-bound field."""
         cipher = self.cipher
         if self._clock() >= cipher.leased.until or not next(cipher.block, False):
             cipher = self._counted_one()
-        aad = cipher.unbound if context is None else cipher.bound + lp(context)
+        aad = cipher.unbound if context is None else cipher.bound + context
         nonce = self.random(IV)
         try:
             return cipher.head + nonce + cipher.encrypt(nonce, data, aad)
@@ -111,7 +111,7 @@ class Sealing:
                     ]
                 else:
                     sealed += [
-                        head + nonce + encrypt(nonce, data, bound + lp(context))
+                        head + nonce + encrypt(nonce, data, bound + context)
                         for nonce, data, context in zip(
                             nonces, chunk, contexts[start : start + len(chunk)], strict=True
                         )

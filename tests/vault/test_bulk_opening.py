@@ -11,7 +11,7 @@ from vault.bulk_opening import CHUNK_VALUES, open_many
 from vault.definition import FieldDefinition
 from vault.errors import CannotOpenError, FieldError, NotSealedError, RowBindingError, UnknownKeyError
 from vault.opening import Opening
-from vault.row_context import BoundColumn, row_context
+from vault.row_context import BoundColumn, framed_context
 from vault.sealing import Sealing
 
 AGE = FieldDefinition("patients", "age", "int64/1")
@@ -56,7 +56,7 @@ def made(kind: str, number: int, field: FieldDefinition) -> object:
     """One stored value of a kind, for row number `number`."""
     other = FixedKeyring({b"old\x01": bytes(32)})
     sealing = Sealing(field, other if kind == "old key" else KEYRING)  # type: ignore[arg-type]
-    context = None if not field.bound or kind == "unbound" else row_context(field.bound)({"id": number})
+    context = None if not field.bound or kind == "unbound" else framed_context(field.bound)({"id": number})
     sealed = sealing.seal(le(number), context)
     match kind:
         case "null":
@@ -90,7 +90,7 @@ def test_many_open_as_each_opens_alone(kinds: list[str], bound: bool) -> None:
 
 def test_rows_are_bound_one_by_one(keyring: Any) -> None:
     bound = replace(AGE, bound=(BoundColumn("id", "int64/1"),))
-    context = [b"\0\0\0\x07int64/1\0\0\0\x08" + le(n) for n in range(4)]
+    context = [b"\0\0\0\x17\0\0\0\x07int64/1\0\0\0\x08" + le(n) for n in range(4)]
     sealed = Sealing(bound, keyring).seal_many([le(n) for n in range(4)], context)
     rows: list[dict[str, object]] = [{"id": 0}, {"id": 2}, {"id": None}, {"id": 3}]
     opened = open_many(Opening(bound, {}, keyring), sealed, rows)

@@ -15,7 +15,7 @@ from tests.vault.vector_cases import cases, definition_of, row_of, value_of
 from vault.codecs import codec_named
 from vault.definition import FieldDefinition
 from vault.envelope import SealedValue
-from vault.row_context import row_context
+from vault.row_context import framed_context
 from vault.sealing import BLOCK_SEALS, CHUNK_VALUES, Sealing
 
 NAME = FieldDefinition("patients", "name", "str/1")
@@ -43,7 +43,7 @@ def test_values_are_sealed_as_published(test: dict[str, Any]) -> None:
     keyring: Any = FixedKeyring({bytes.fromhex(key_id): bytes.fromhex(raw)}, keyring_id=bytes.fromhex(test["keyring"]))
     sealing = Sealing(definition, keyring, random=lambda n: (bytes.fromhex(test["nonce"]) * n)[:n])
     data = codec_named(definition.codec).encode(value_of(test["value"]))
-    context = row_context(definition.bound)(row_of(test["row"])) if definition.bound else None
+    context = framed_context(definition.bound)(row_of(test["row"])) if definition.bound else None
     assert sealing.seal(data, context).hex() == test["sealed"]
     assert [s.hex() for s in sealing.seal_many([data], None if context is None else [context])] == [test["sealed"]]
 
