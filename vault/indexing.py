@@ -1,13 +1,14 @@
 """Indexing: the terms of one field's values, made by the key that each index slot is pinned to."""
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from kms.derive import index_key, shared_index_key
 from kms.keyring import Keyring
 from kms.secret import SecretKey
 from vault.codecs import codec_named
 from vault.codecs.padding import unpadded_id
+from vault.codecs.text import STR
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionError, InvalidValueError
 from vault.index_home import IndexHome
@@ -41,7 +42,20 @@ class _SlotTerms:
         return None if encoding is None else self._maker.term(encoding)
 
     def terms(self, values: list[object]) -> list[bytes | None]:
-        return self._maker.terms(values, self._equality)
+        if self._equality is STR.equality:
+            texts: Any = values
+            try:
+                encoded: list[bytes] = list(map(str.encode, texts))
+            except (TypeError, UnicodeEncodeError):
+                pass  # NULL is among them, or what is refused below, where nothing is chained to it
+            else:  # the usual column, without a call of ours for each value
+                return self._maker.terms(encoded)
+        encodings = [None if value is None else self._equality(value) for value in values]
+        made = self._maker.terms([encoding for encoding in encodings if encoding is not None])
+        if len(made) == len(values):
+            return made
+        rest = iter(made)
+        return [None if encoding is None else next(rest) for encoding in encodings]
 
     def asked(self, asked: object) -> bytes:
         encoding = self._asked(asked)

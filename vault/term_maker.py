@@ -1,13 +1,13 @@
-"""Term maker: the terms of one slot, by the index key that it is pinned to, asked of the keyring each time."""
+"""Term maker: the terms of one slot, by the index key that it is pinned to, used only while the keyring leases it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
-from kms.data_key import DataKey
+from kms.data_key import ENDED, DataKey, LeasedKey
 from kms.fork import forget_in_child
 from kms.key_record import Purpose
 from kms.keyring import Keyring
@@ -34,16 +34,31 @@ class Width(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Keyed:
-    """The derived index key, as an HMAC to be copied."""
+    """The derived index key, as an HMAC to be copied while the index key's lease lasts."""
 
-    key: DataKey
+    leased: LeasedKey
     hmac: HMAC
+
+
+_NONE: Final = _Keyed(LeasedKey(DataKey(b"", INDEX, 0, SecretKey(bytes(32))), ENDED), HMAC(bytes(32), SHA256()))
 
 
 class TermMaker:
     """Makes terms of equality encodings. Shared by threads. Its methods raise UnknownKeyError and KmsError."""
 
-    __slots__ = ("__weakref__", "_bits", "_derive", "_held", "_keyring", "_pin", "_place", "_prefix", "_slow")
+    __slots__ = (
+        "__weakref__",
+        "_bits",
+        "_clock",
+        "_derive",
+        "_held",
+        "_keyring",
+        "_pin",
+        "_place",
+        "_prefix",
+        "_slow",
+        "_usual",
+    )
 
     def __init__(
         self,
@@ -60,47 +75,52 @@ class TermMaker:
         self._keyring = keyring
         self._bits = index.bits
         self._slow = index.argon2id
+        self._usual = self._slow is None and self._bits == RFC_2104_SHA_256_BITS
+        self._clock = keyring.clock
         self._prefix = term_prefix(pin.generation, pin.key_id)
         self.forget_after_fork()
         forget_in_child(self)
 
     def forget_after_fork(self) -> None:
         """A child opens its keyring itself."""
-        self._held: _Keyed | None = None
+        self._held = _NONE
 
     def term(self, encoding: bytes) -> bytes:
-        keyed = self._hmac()
-        mac = keyed.copy()
-        mac.update(encoding if self._slow is None else self._slow.stretch(keyed, encoding))
+        held = self._held
+        if self._clock() >= held.leased.until:
+            held = self._asked()
+        mac = held.hmac.copy()
+        if self._usual:
+            mac.update(encoding)
+            return self._prefix + mac.finalize()
+        mac.update(encoding if self._slow is None else self._slow.stretch(held.hmac, encoding))
         return self._prefix + leftmost(mac.finalize(), self._bits)
 
-    def terms(self, values: list[object], encode: Callable[[object], bytes | None]) -> list[bytes | None]:
-        """The term of each value, in order; None for None, and for what encode gives None for."""
-        keyed, prefix = self._hmac(), self._prefix
-        copy = keyed.copy
+    def terms(self, encodings: Iterable[bytes]) -> list[bytes | None]:
+        """The term of each encoding, in order; none is None."""
+        if not self._usual:
+            return [self.term(encoding) for encoding in encodings]
+        copy, prefix = self._asked().hmac.copy, self._prefix
         made: list[bytes | None] = []
         add = made.append
-        if self._slow is not None or self._bits != RFC_2104_SHA_256_BITS:
-            encodings = [None if value is None else encode(value) for value in values]
-            return [None if encoding is None else self.term(encoding) for encoding in encodings]
-        for value in values:  # the way of nearly every index, without another call
-            if value is not None and (encoding := encode(value)) is not None:
-                mac = copy()
-                mac.update(encoding)
-                add(prefix + mac.finalize())
-            else:
-                add(None)
+        for encoding in encodings:  # the way of nearly every index, without another call
+            mac = copy()
+            mac.update(encoding)
+            add(prefix + mac.finalize())
         return made
 
-    def _hmac(self) -> HMAC:
-        """The HMAC of the pinned key, asked of the keyring each time. Raises: UnknownKeyError."""
+    def _asked(self) -> _Keyed:
+        """The HMAC of the pinned key, of which the keyring is asked. Raises: UnknownKeyError."""
         try:
-            key = self._keyring.opening(INDEX, self._pin.key_id)
+            leased = self._keyring.opening_lease(INDEX, self._pin.key_id)
         except NOT_TO_BE_HAD as error:
             refusal = key_refusal(*self._place, self._pin.key_id, error)
         else:
             held = self._held
-            if held is None or held.key is not key:
-                held = self._held = _Keyed(key, HMAC(self._derive(key.secret).raw, SHA256()))
-            return held.hmac
+            if held.leased.key is not leased.key:
+                held = _Keyed(leased, HMAC(self._derive(leased.key.secret).raw, SHA256()))
+            elif held.leased is not leased:
+                held = replace(held, leased=leased)
+            self._held = held
+            return held
         raise refusal

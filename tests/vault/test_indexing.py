@@ -66,8 +66,9 @@ def test_a_rotation_of_the_index_key_changes_no_term(keyring: Any) -> None:
     keyring.unwrap_again()
     assert indexing.terms("Ann") == before
     (held,) = [slot._maker._held for slot in indexing._slots.values() if slot is not None]
-    assert held is not None
-    assert held.key is keyring.opening(Purpose.INDEX, A), "a key that the keyring let go of is let go of here too"
+    assert held.leased.key is keyring.opening(Purpose.INDEX, A), (
+        "a key that the keyring let go of is let go of here too"
+    )
 
 
 def test_terms_are_made_by_the_generation_that_the_slot_is_pinned_to(keyring: Any) -> None:
@@ -97,6 +98,29 @@ def test_k02_09_a_lone_surrogate_is_refused_by_every_normaliser(keyring: Any) ->
             Indexing(definition, {}, keyring, {"bidx": SlotKeys(PIN_A)}).terms("123\ud83d")
 
 
+@pytest.mark.parametrize("wrong", ["123\ud83d", b"Ann", 7, ["Ann"]])
+def test_what_is_no_text_is_refused_among_many_with_nothing_chained(keyring: Any, wrong: object) -> None:
+    indexing = Indexing(NAME, {}, keyring, {"bidx": SlotKeys(PIN_A)})
+    for values in (["Ann", wrong], [None, wrong]):
+        with pytest.raises(InvalidValueError) as refusal:
+            indexing.terms_by_column(values)
+        assert (refusal.value.__cause__, refusal.value.__context__) == (None, None)
+
+
+class Label(str):
+    """A text with a spelling of its own."""
+
+    __slots__ = ()
+
+    def encode(self, *_: object) -> bytes:  # type: ignore[override]
+        return b"not what it holds"
+
+
+def test_a_subclass_of_text_stands_for_its_characters_among_many_too(keyring: Any) -> None:
+    indexing = Indexing(NAME, {}, keyring, {"bidx": SlotKeys(PIN_A)})
+    assert indexing.terms_many([Label("Ann"), "Bob"]) == indexing.terms_many(["Ann", "Bob"])
+
+
 def test_an_index_without_pins_or_with_a_pin_to_nowhere_is_refused(keyring: Any) -> None:
     with pytest.raises(DefinitionError, match="no slot of the index 'bidx' is pinned"):
         Indexing(NAME, {}, keyring, {})
@@ -110,5 +134,5 @@ def test_the_derived_key_of_a_child_is_its_own(keyring: Any) -> None:
     for slot in indexing._slots.values():
         if slot is not None:
             slot._maker.forget_after_fork()
-            assert slot._maker._held is None
+            assert slot._maker._held.leased.key.key_id == b""
     assert indexing.terms("Ann") == before
