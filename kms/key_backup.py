@@ -56,7 +56,7 @@ def read_keyrings(engine: Engine) -> list[KeyringState]:
 
 def _keyrings(connection: Connection) -> list[KeyringState]:
     order = (key_table.c.purpose, key_table.c.sequence)
-    records = [from_row(row) for row in connection.execute(select(key_table).order_by(*order))]
+    records = [from_row(row) for row in connection.execute(select(key_table).order_by(*order)).all()]
     found = connection.execute(select(keyring_table.c.id, keyring_table.c.name).order_by(keyring_table.c.name)).all()
     return [
         KeyringState(keyring_id, row.name, tuple(r for r in records if r.keyring_id == keyring_id))

@@ -10,14 +10,22 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from kms.errors import MisconfiguredError, MissingExtraError, UnavailableError
 from kms.fork import forget_in_child, let_go_before_fork
 from kms.fork_gate import ForkGate
 from kms.missing_table import misses_table
 
-__all__ = ["close_before_fork", "erase_old_pages", "open_key_database", "prepare", "reading", "writing"]
+__all__ = [
+    "close_before_fork",
+    "close_for_good",
+    "erase_old_pages",
+    "open_key_database",
+    "prepare",
+    "reading",
+    "writing",
+]
 
 CONNECT_SECONDS: Final = 5
 STATEMENT_SECONDS: Final = 10
@@ -115,6 +123,18 @@ def _let_go(engine: Engine) -> None:
 def _close_idle(engine: Engine) -> None:
     if isinstance(engine.pool, QueuePool):  # a database in memory is not a file, and would be lost
         engine.dispose()
+
+
+def close_for_good(engine: Engine) -> None:
+    """Close idle connections now, and those in use, or opened later, when they are given back."""
+    if not event.contains(engine, "checkin", _close_given_back):
+        # First: dispose() leaves those in use to a pool of their own.
+        event.listen(engine, "checkin", _close_given_back)
+    engine.dispose()
+
+
+def _close_given_back(_connection: object, record: ConnectionPoolEntry) -> None:
+    record.invalidate()
 
 
 @contextmanager

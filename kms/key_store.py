@@ -12,7 +12,7 @@ from sqlalchemy.schema import CreateTable
 from kms.errors import KeyringError
 from kms.fork import forget_in_child
 from kms.kek_uses import KekUse, note_left, read_kek_uses
-from kms.key_database import erase_old_pages, open_key_database, prepare, reading, writing
+from kms.key_database import close_for_good, erase_old_pages, open_key_database, prepare, reading, writing
 from kms.key_record import KeyRecord, KeyringState, KeyState
 from kms.key_rows import keyring_id_of, time_text, to_row
 from kms.key_tables import key_table, keyring_table, metadata
@@ -50,6 +50,13 @@ class KeyStore:
         """Leave the parent's connections to the parent: kept, since SQLite must not even close them here."""
         self._parents = self.engine.pool
         self.engine.dispose(close=False)
+
+    def close(self) -> None:
+        """Close its connections, those in use when they are given back: the thread of a keyring may be reading.
+
+        Whoever uses the store afterwards opens a connection a call.
+        """
+        close_for_good(self.engine)
 
     def create_schema(self) -> None:
         """Create what is missing; two processes may do so at once. Raises: SchemaVersionError."""

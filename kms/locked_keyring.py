@@ -66,4 +66,5 @@ def records_of(connection: Connection, keyring_id: bytes) -> tuple[KeyRecord, ..
         .where(key_table.c.keyring_id == keyring_id)
         .order_by(key_table.c.purpose, key_table.c.sequence)
     )
-    return tuple(from_row(row) for row in connection.execute(statement))
+    # All at first: an unfinished statement would keep SQLite's file open past the close.
+    return tuple(from_row(row) for row in connection.execute(statement).all())

@@ -16,6 +16,7 @@ from kms.key_record import Purpose
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from tests.kms.scripted_provider import ScriptedProvider
+from tests.open_files import open_files
 
 
 def file_of(store: KeyStore) -> Path:
@@ -108,3 +109,14 @@ def test_a_backup_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     for place in (tmp_path / "pipe.db", tmp_path, Path("/dev/zero")):
         with pytest.raises(KeyringError, match="is no file"):
             read_backup(str(place))
+
+
+def test_a_backup_with_a_row_that_makes_no_sense_is_not_kept_open(
+    store: KeyStore, keyring: Keyring, tmp_path: Path
+) -> None:
+    copy = copied(store, tmp_path / "backup")
+    with closing(sqlite3.connect(copy)) as changed, changed:
+        changed.execute("UPDATE noisevault_key SET state = 'asleep'")
+    with pytest.raises(KeyringError, match="makes no sense") as refused:
+        read_backup(str(copy))
+    assert open_files(copy.parent) == set(), refused

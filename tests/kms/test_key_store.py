@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from kms.providers.local import LocalProvider
 from kms.secret import SecretKey
 from tests.kms.racing import race
 from tests.kms.rested import end_at_once
+from tests.open_files import open_files
 
 KEYRING = bytes(15) + b"\1"
 NOW = datetime(2026, 1, 1, 12, 30, 0, 123456, tzinfo=UTC)
@@ -188,6 +190,34 @@ def test_the_database_itself_refuses_a_second_key_of_one_sequence(any_store: Key
     twin = text(f"INSERT INTO noisevault_key (key_id, {columns}) SELECT :id, {columns} FROM noisevault_key")
     with writing(any_store.engine) as connection, pytest.raises(IntegrityError):
         connection.execute(twin, {"id": b"bbbb"})
+
+
+def test_a_closed_store_has_no_file_open_until_it_is_used_again(store: KeyStore, tmp_path: Path) -> None:
+    assert open_files(tmp_path) >= {"keys.db"}
+    store.close()
+    assert open_files(tmp_path) == set()
+    assert store.names() == []
+
+
+def test_what_is_in_use_while_the_store_is_closed_is_closed_when_it_is_given_back(
+    store: KeyStore, tmp_path: Path
+) -> None:
+    with reading(store.engine):
+        store.close()
+        assert open_files(tmp_path) >= {"keys.db"}
+    assert open_files(tmp_path) == set()
+    assert store.names() == []
+    assert open_files(tmp_path) == set()
+
+
+def test_a_row_that_makes_no_sense_keeps_no_file_open(store: KeyStore, tmp_path: Path) -> None:
+    with_keyring(store, record(b"abcd"), record(b"efgh", 2))
+    with writing(store.engine) as connection:
+        connection.execute(update(key_table).values(state="asleep"))
+    with pytest.raises(KeyringError) as refused:
+        store.load("main")
+    store.close()
+    assert open_files(tmp_path) == set(), refused
 
 
 def test_a_forked_child_makes_connections_of_its_own(store: KeyStore) -> None:
