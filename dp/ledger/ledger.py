@@ -46,6 +46,7 @@ class Ledger:
         draw: Callable[[int], bytes] = os.urandom,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._engine = engine
         self._transactions = Transactions(engine, sleep=sleep)
         self._log = AuditLog(audit, now)
         self._question = question
@@ -53,6 +54,10 @@ class Ledger:
         self._draw = draw
         self._schema_is_ours = False
         self._log_is_ours = False
+
+    def close(self) -> None:
+        """Close its connections; whoever uses the ledger afterwards opens new ones."""
+        self._engine.dispose()
 
     def create_schema(self) -> None:
         """Create the tables, unless they are there. Raises: LedgerError for a database in memory."""

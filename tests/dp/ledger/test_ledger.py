@@ -10,6 +10,7 @@ import dp.ledger
 from dp.errors import DpError, LedgerError
 from dp.ledger import Claim, Ledger
 from tests.dp.ledger.sealing import AesSealer, a_request, fresh_ledger, ledger_on
+from tests.open_files import open_files
 
 
 def test_k24_07_who_comes_later_goes_on_where_the_last_one_stopped(ledger: Ledger, database_url: str) -> None:
@@ -51,6 +52,15 @@ def test_the_database_of_a_ledger_is_safe_to_open_twice(tmp_path: Path) -> None:
     one.declare("people", 10**9)
     other.charge(a_request())
     assert one.status("people").spent == 100_000_000
+
+
+def test_a_closed_ledger_has_no_file_open_until_it_is_used_again(tmp_path: Path) -> None:
+    ledger = ledger_on(create_engine(f"sqlite:///{tmp_path / 'ledger.db'}"))
+    ledger.create_schema()
+    assert open_files(tmp_path) >= {"ledger.db"}
+    ledger.close()
+    assert open_files(tmp_path) == set()
+    ledger.declare("people", 1)
 
 
 def test_what_the_package_offers_is_there() -> None:
