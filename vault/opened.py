@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import NoReturn, SupportsIndex
 
 from kms.fork import forget_in_child
@@ -65,7 +66,7 @@ class OpenedVault:
         self.keyring.close()
         for home in self._homes():
             home.close()
-        self.key_store.engine.dispose()
+        self.key_store.close()
 
     def _homes(self) -> list[Keyring]:
         return self._home.opened() if isinstance(self._home, IndexHomes) else []
@@ -116,10 +117,14 @@ def open_vault(
     never wrap. Each is opened by the same settings, or is given with its own: (uri, settings).
     Raises: KmsError when there is no such keyring, or its keys cannot be had.
     """
-    store = KeyStore.from_url(key_store_url)
     provider = open_routed(kek_uri, settings, former_keks)
+    store = KeyStore.from_url(key_store_url)
 
     def opened(name: str) -> Keyring:
         return Keyring.open(store, provider, name)
 
-    return OpenedVault(opened(keyring), store, IndexHomes(opened))
+    with ExitStack() as undone:
+        undone.callback(store.close)
+        vault = OpenedVault(opened(keyring), store, IndexHomes(opened))
+        undone.pop_all()
+    return vault

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,6 @@ from kms import (
     ProviderSettings,
     Purpose,
     RoutedProvider,
-    open_key_database,
     open_routed,
 )
 from vault.attach import attach
@@ -59,14 +59,17 @@ class Project:
 
         Raises: KmsError; DefinitionChangedError; PolicyError when there are sealed values and no keyring.
         """
-        store = KeyStore(open_key_database(policy.keys_url))
-        store.create_schema()
-        if policy.vault.keyring not in store.names():
-            _require_nothing_sealed(policy, tables(policy) if mapped is None else mapped)
-            Keyring.create(store, open_keks(policy, settings, formers), policy.vault.keyring)
+        with closing(KeyStore.from_url(policy.keys_url)) as store:
+            store.create_schema()
+            if policy.vault.keyring not in store.names():
+                _require_nothing_sealed(policy, tables(policy) if mapped is None else mapped)
+                Keyring.create(store, open_keks(policy, settings, formers), policy.vault.keyring).close()
         project = cls.open(policy, settings, formers, mapped)
-        for table in project.tables.values() if mapped is None else ():
-            table.create(project.engine, checkfirst=True)
+        with ExitStack() as undone:
+            undone.callback(project.close)
+            for table in project.tables.values() if mapped is None else ():
+                table.create(project.engine, checkfirst=True)
+            undone.pop_all()
         return project
 
     @classmethod
@@ -81,12 +84,20 @@ class Project:
 
         Raises: KmsError when the keys cannot be had; DefinitionChangedError when the data was written otherwise.
         """
-        keyring, store = open_keyring(policy, settings, formers)
-        opened = OpenedVault(keyring, store)
-        engine = create_engine(policy.database_url, hide_parameters=True)
-        metadata = tables(policy) if mapped is None else mapped
-        attach(engine, opened, metadata)
+        opened = OpenedVault(*open_keyring(policy, settings, formers))
+        with ExitStack() as undone:
+            undone.callback(opened.close)
+            engine = create_engine(policy.database_url, hide_parameters=True)
+            undone.callback(engine.dispose)
+            metadata = tables(policy) if mapped is None else mapped
+            attach(engine, opened, metadata)
+            undone.pop_all()
         return cls(policy, engine, dict(metadata.tables), opened, mapped is not None)
+
+    def close(self) -> None:
+        """Close the keyring, the key store and the connections to the data."""
+        self.opened.close()
+        self.engine.dispose()
 
     def table(self, name: str) -> Table:
         """Raises: PolicyError naming the tables there are."""
@@ -118,21 +129,27 @@ class Project:
 def _require_nothing_sealed(policy: Policy, metadata: MetaData) -> None:
     """That no table holds values which a new keyring could not open: then the key store was lost or is elsewhere."""
     engine = create_engine(policy.database_url, hide_parameters=True)
+    try:
+        full = [table.name for table in metadata.tables.values() if _holds_sealed(engine, table)]
+    finally:
+        engine.dispose()
+    if full:
+        raise PolicyError(
+            f"table {full[0]} holds sealed values and the key store has no keyring {policy.vault.keyring!r}: put"
+            " the key store back from its copy, a new keyring would open none of them"
+        )
+
+
+def _holds_sealed(engine: Engine, table: Table) -> bool:
     there = inspect(engine)
-    for table in metadata.tables.values():
-        if not there.has_table(table.name, schema=table.schema):
-            continue
-        stored = {column["name"] for column in there.get_columns(table.name, schema=table.schema)}
-        raw = raw_table(table)
-        sealed = [raw.c[column.name].is_not(None) for column in sealed_columns(table) if column.name in stored]
-        with engine.connect() as connection:
-            held = connection.execute(select(literal(1)).select_from(raw).where(or_(false(), *sealed)).limit(1)).first()
-        if held is not None:
-            raise PolicyError(
-                f"table {table.name} holds sealed values and the key store has no keyring {policy.vault.keyring!r}: put"
-                " the key store back from its copy, a new keyring would open none of them"
-            )
-    engine.dispose()
+    if not there.has_table(table.name, schema=table.schema):
+        return False
+    stored = {column["name"] for column in there.get_columns(table.name, schema=table.schema)}
+    raw = raw_table(table)
+    sealed = [raw.c[column.name].is_not(None) for column in sealed_columns(table) if column.name in stored]
+    first = select(literal(1)).select_from(raw).where(or_(false(), *sealed)).limit(1)
+    with engine.connect() as connection:
+        return connection.execute(first).first() is not None
 
 
 def open_keks(policy: Policy, settings: ProviderSettings, formers: Sequence[ProviderSettings] = ()) -> RoutedProvider:
@@ -153,15 +170,18 @@ def open_keyring(
 
 def keyring_under(policy: Policy, keks: RoutedProvider) -> tuple[Keyring, KeyStore]:
     """As open_keyring, with key-encryption keys that are open already."""
-    store = KeyStore(open_key_database(policy.keys_url))
-    return Keyring.open(store, keks, policy.vault.keyring), store
+    with ExitStack() as undone:
+        store = undone.enter_context(closing(KeyStore.from_url(policy.keys_url)))
+        keyring = Keyring.open(store, keks, policy.vault.keyring)
+        undone.pop_all()
+    return keyring, store
 
 
 def has_keyring(policy: Policy) -> bool:
     """Whether the policy's keyring was made already. Raises: KmsError."""
-    store = KeyStore(open_key_database(policy.keys_url))
-    store.create_schema()
-    return policy.vault.keyring in store.names()
+    with closing(KeyStore.from_url(policy.keys_url)) as store:
+        store.create_schema()
+        return policy.vault.keyring in store.names()
 
 
 def require_files(policy: Policy) -> None:

@@ -143,7 +143,7 @@ class TenantVaults:
         for one in held.values():
             one.vault.keyring.close()
         self._homes.close()
-        self.key_store.engine.dispose()
+        self.key_store.close()
 
     def _opened(self, name: str) -> OpenedVault:
         with self._changing:

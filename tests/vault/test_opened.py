@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from kms import CannotUnwrapError, Keyring, KeyringError, KeyStore, Purpose, open_provider
 from kms.providers.local import create_key_file
+from tests.open_files import open_files
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionChangedError
 from vault.opened import OpenedVault, open_vault
@@ -31,7 +32,7 @@ def places(tmp_path: Path) -> tuple[str, str]:
 
 
 def _close(vault: OpenedVault) -> None:
-    vault.key_store.engine.dispose()
+    vault.close()
 
 
 def test_a_field_is_registered_once_and_one_object(places: tuple[str, str]) -> None:
@@ -69,6 +70,16 @@ def test_a_field_defined_otherwise_than_its_data_stops(places: tuple[str, str]) 
 def test_an_unknown_keyring_is_named(places: tuple[str, str]) -> None:
     with pytest.raises(KeyringError, match="other"):
         open_vault(*places, keyring="other")
+
+
+def test_what_cannot_be_opened_leaves_no_file_open(places: tuple[str, str], tmp_path: Path) -> None:
+    with pytest.raises(KeyringError) as refused:
+        open_vault(*places, "other")
+    assert open_files(tmp_path) == set(), refused
+    vault = open_vault(*places)
+    assert open_files(tmp_path) >= {"keys.db"}
+    vault.close()
+    assert open_files(tmp_path) == set()
 
 
 def test_a_vault_is_neither_pickled_nor_shown(places: tuple[str, str]) -> None:

@@ -5,7 +5,7 @@ A byte-order mark of UTF-8 is dropped; any other encoding is refused. A line end
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import IO, Final
 
@@ -18,8 +18,8 @@ _UTF_8_MARK: Final = b"\xef\xbb\xbf"
 _UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(number, text with its line end) of every line.
+def lines(path: Path) -> Generator[tuple[int, str], None, None]:
+    """(number, text with its line end) of every line. Who does not read to the end closes it, and with it the file.
 
     Raises: FileError when the file cannot be read, is not UTF-8, or has a line of more than 16 MiB.
     """

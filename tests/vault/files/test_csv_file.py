@@ -1,12 +1,14 @@
 import gzip
 import tracemalloc
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.open_files import open_files
 from tests.sizes import sized
 from tests.vault.files.written import given_away, table, written
 from vault.errors import ImportRefusedError
@@ -123,6 +125,18 @@ def test_a_fault_comes_when_its_row_does_and_is_an_import_error(tmp_path: Path) 
     assert [next(rows)["id"], next(rows)["id"]] == [1, 2]
     with pytest.raises(ImportRefusedError, match="line 4"):
         next(rows)
+
+
+@pytest.mark.parametrize("cell", ["2", "two"])
+def test_a_file_is_not_kept_open_by_a_fault_or_by_who_stops_reading(tmp_path: Path, cell: str) -> None:
+    rows = numbered_rows(written(tmp_path, HEADER + f"1,,,\n{cell},,,\n"), PEOPLE)
+    next(rows)
+    assert open_files(tmp_path)
+    with nullcontext() if cell == "2" else pytest.raises(CellError) as refused:
+        next(rows)
+    if not refused:
+        rows.close()
+    assert open_files(tmp_path) == set()
 
 
 def test_another_encoding_is_refused_after_gzip_too(tmp_path: Path) -> None:
