@@ -64,29 +64,33 @@ def test_keys_move_through_every_provider_while_a_service_goes_on(
     arn = aws.create_key()
     aws.admin.create_alias(AliasName=f"alias/{transit.mount[5:13]}", TargetKeyId=arn)
     alias = f"awskms://alias/{transit.mount[5:13]}?region=eu-central-1"
-    steps, stored = Steps(tmp_path), rows(open_project(Path(POLICY)))
+    steps = Steps(tmp_path)
+    with open_project(Path(POLICY)) as project:
+        stored = rows(project)
     recorded = {alias: f"awskms://{arn}", token.uri(): f"pkcs11:serial={token.serial}"}
     for to in (transit.uri(), alias, token.uri(), "local:last"):
         before, last = steps.kek, to == "local:last"
         if last:
             monkeypatch.setenv("NOISEVAULT_FORMER_1_PASSPHRASE_FILE", str(passphrase))
         steps.write(before, to)
-        told = open_project(Path(POLICY))
-        assert opens(told)
-        moved = loaded("keys", "move", "--to", to)
-        assert moved.status == 0, moved.err
-        assert "3 of 3 keys moved\n" in moved.out
-        assert recorded.get(to, to.partition(":")[0]) in moved.out
-        assert opens(told)  # nothing was changed in the service yet
-        assert loaded("keys", "check").status == 0
-        if last:
-            monkeypatch.setenv("NOISEVAULT_PASSPHRASE_FILE", str(passphrase))
-            monkeypatch.delenv("NOISEVAULT_FORMER_1_PASSPHRASE_FILE")
-        steps.write(to, before)
-        assert opens(open_project(Path(POLICY)))
-        steps.write(to)
-        assert opens(open_project(Path(POLICY)))
-        assert rows(told) == stored
+        with open_project(Path(POLICY)) as told:
+            assert opens(told)
+            moved = loaded("keys", "move", "--to", to)
+            assert moved.status == 0, moved.err
+            assert "3 of 3 keys moved\n" in moved.out
+            assert recorded.get(to, to.partition(":")[0]) in moved.out
+            assert opens(told)  # nothing was changed in the service yet
+            assert loaded("keys", "check").status == 0
+            if last:
+                monkeypatch.setenv("NOISEVAULT_PASSPHRASE_FILE", str(passphrase))
+                monkeypatch.delenv("NOISEVAULT_FORMER_1_PASSPHRASE_FILE")
+            steps.write(to, before)
+            with open_project(Path(POLICY)) as half_told:
+                assert opens(half_told)
+            steps.write(to)
+            with open_project(Path(POLICY)) as new:
+                assert opens(new)
+            assert rows(told) == stored
     assert loaded("check").status == 0
     (tmp_path / "kek").unlink()
     aws.admin.schedule_key_deletion(KeyId=arn.rpartition("/")[2])

@@ -2,6 +2,7 @@
 
 import getpass
 import json
+from contextlib import closing
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -32,31 +33,35 @@ def ask(
     nano_epsilon = dp.parse_epsilon(epsilon)
     who = who or login()
     asked = [parse(text) for text in questions]
-    project = open_project(policy, models)
-    name = dataset or only_dataset(project.policy)
-    ledger = open_ledger(project.policy, project.opened.keyring)
-    for question in asked:
-        released = answer(project, ledger, name, question, nano_epsilon=nano_epsilon, who=who)
-        labels = project.policy.dataset[name].group_labels(question.by)
-        if as_json:
-            typer.echo(json.dumps(in_json(question, released, labels)))
-        else:
-            Console().print(in_a_table(question, released, labels))
-    if not as_json:
-        Console().print(in_one_line(name, ledger.status(name)), highlight=False)
+    with (
+        open_project(policy, models) as project,
+        closing(open_ledger(project.policy, project.opened.keyring)) as ledger,
+    ):
+        name = dataset or only_dataset(project.policy)
+        for question in asked:
+            released = answer(project, ledger, name, question, nano_epsilon=nano_epsilon, who=who)
+            labels = project.policy.dataset[name].group_labels(question.by)
+            if as_json:
+                typer.echo(json.dumps(in_json(question, released, labels)))
+            else:
+                Console().print(in_a_table(question, released, labels))
+        if not as_json:
+            Console().print(in_one_line(name, ledger.status(name)), highlight=False)
 
 
 def budget(policy: PolicyOption = POLICY, models: ModelsOption = None, as_json: JsonOption = False) -> None:
     """Show what each dataset may cost one person for ever, and what is left."""
-    project = open_project(policy, models)
-    ledger = open_ledger(project.policy, project.opened.keyring)
-    for name in project.policy.dataset:
-        status = ledger.status(name)
-        if as_json:
-            amounts = {"lifetime": status.lifetime, "spent": status.spent, "remaining": status.remaining}
-            typer.echo(json.dumps({"dataset": name} | {key: dp.show(nano) for key, nano in amounts.items()}))
-        else:
-            Console().print(in_one_line(name, status), highlight=False)
+    with (
+        open_project(policy, models) as project,
+        closing(open_ledger(project.policy, project.opened.keyring)) as ledger,
+    ):
+        for name in project.policy.dataset:
+            status = ledger.status(name)
+            if as_json:
+                amounts = {"lifetime": status.lifetime, "spent": status.spent, "remaining": status.remaining}
+                typer.echo(json.dumps({"dataset": name} | {key: dp.show(nano) for key, nano in amounts.items()}))
+            else:
+                Console().print(in_one_line(name, status), highlight=False)
 
 
 def login() -> str:

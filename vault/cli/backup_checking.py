@@ -1,6 +1,7 @@
 """keys check --backup: what a backup of the key store needs to be of use, and what it would bring back."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from rich.console import Console
@@ -18,8 +19,9 @@ def check_backup_of(place: str, policy: Path) -> None:
     require_files(rules)
     keks = open_keks(rules, provider_settings(rules.vault.kek), former_settings(rules))
     keyring, store = keyring_under(rules, keks)
-    backup = read_backup(place)
-    done = check_backup(backup, read_keyrings(store.engine), keks, keyring.id)
+    with closing(store), closing(keyring):
+        backup = read_backup(place)
+        done = check_backup(backup, read_keyrings(store.engine), keks, keyring.id)
     for line in told(done):
         console.print(line)
     say_faults(console, faults(done, rules.vault.keyring, any(state.keyring_id == keyring.id for state in backup)))

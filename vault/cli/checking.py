@@ -1,6 +1,7 @@
 """check: whether policy, database, keys and ledger fit together, and whether every value opens."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from rich.console import Console
 
@@ -19,9 +20,9 @@ from vault.scan import Scan
 def check(policy: PolicyOption = POLICY, models: ModelsOption = None) -> None:
     """Verify policy, keys, audit log and every sealed value; exits with 1 when something is wrong."""
     console = Console()
-    project = open_project(policy, models)
-    say_faults(console, faults(project))
-    console.print("keys open, values authenticate, the audit log is whole, datasets bind their unit")
+    with open_project(policy, models) as project:
+        say_faults(console, faults(project))
+        console.print("keys open, values authenticate, the audit log is whole, datasets bind their unit")
 
 
 def faults(project: Project) -> Iterator[str]:
@@ -33,13 +34,13 @@ def faults(project: Project) -> Iterator[str]:
     keyring = project.opened.keyring
     yield from key_faults(keyring)
     live = keyring.warm()
-    ledger = open_ledger(project.policy, keyring)
-    try:
-        ledger.verify_audit()
-        for name in budgets_that_differ(ledger, project.policy):
-            yield f"dataset.{name}.lifetime_epsilon is not what the ledger has; bring it there by: noisevault init"
-    except (DpError, KmsError, VaultError) as error:
-        yield str(error)
+    with closing(open_ledger(project.policy, keyring)) as ledger:
+        try:
+            ledger.verify_audit()
+            for name in budgets_that_differ(ledger, project.policy):
+                yield f"dataset.{name}.lifetime_epsilon is not what the ledger has; bring it there by: noisevault init"
+        except (DpError, KmsError, VaultError) as error:
+            yield str(error)
     for name in project.tables:
         yield from unreadable_values(project, name, live)
 

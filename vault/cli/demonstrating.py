@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -42,8 +43,12 @@ def demo(
 
     step("noisevault init")
     initialising.init(policy)
-    project = open_project(policy)
+    with open_project(policy) as project:
+        show_all(project, policy, place)
+    say_where(place)
 
+
+def show_all(project: Project, policy: Path, place: Path) -> None:
     step("noisevault import people.csv   (real records; names, e-mails and identity numbers are made up)")
     write_csv(place / "people.csv")
     rows = load(project.engine, project.table(TABLE), numbered_rows(place / "people.csv", project.policy.table[TABLE]))
@@ -56,10 +61,9 @@ def demo(
     looking.find("national_id", invented(person)[2], policy=policy)
 
     rotate_meanwhile(project, policy)
-    ledger = open_ledger(project.policy, project.opened.keyring)
-    ask_beside_exact(project, ledger)
-    repeat_and_exhaust(project, ledger)
-    say_where(place)
+    with closing(open_ledger(project.policy, project.opened.keyring)) as ledger:
+        ask_beside_exact(project, ledger)
+        repeat_and_exhaust(project, ledger)
 
 
 def step(title: str) -> None:

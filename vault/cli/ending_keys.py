@@ -28,11 +28,11 @@ HELD: Final = "Processes that hold it open by it for 5 minutes more, those that 
 
 def deactivate(key_id: KeyIdArgument, policy: PolicyOption = POLICY) -> None:
     """Close a keyring: let its active key seal no more, without a successor. What was sealed opens."""
-    keyring = open_keys(policy)
-    purpose = next((r.purpose for r in keyring.records() if r.key_id == key_id), None)
-    keyring.lifecycle.deactivate(key_id)
-    say(f"key {key_id.hex()} is deactivated: no process seals {purpose} after 180 s; what was sealed opens")
-    say(f"To seal again, type: noisevault rotate --purpose {purpose}")
+    with open_keys(policy) as keyring:
+        purpose = next((r.purpose for r in keyring.records() if r.key_id == key_id), None)
+        keyring.lifecycle.deactivate(key_id)
+        say(f"key {key_id.hex()} is deactivated: no process seals {purpose} after 180 s; what was sealed opens")
+        say(f"To seal again, type: noisevault rotate --purpose {purpose}")
 
 
 def retire(
@@ -50,23 +50,24 @@ def retire(
 ) -> None:
     """Take a key that nothing needs out of use. It can be restored until it is destroyed, after the wait."""
     require_confirmed(policy, confirm)
-    project = open_project(policy, models)
-    record = project.opened.keyring.lifecycle.retire(
-        key_id,
-        DEFAULT_WAIT if wait is None else wait,
-        shortest=timedelta(0) if short_wait else SHORTEST_WAIT,
-        look=lambda found: say_unknown(StillNeeded(project), found),
-    )
-    until = to_the_minute(record.destroy_after) if record.destroy_after else ""
-    say(f"key {key_id.hex()} is retired: it seals and opens nothing")
-    say(HELD)
-    say(f"Until {until} it can only be restored: noisevault keys restore {key_id.hex()}")
-    say(f"Then type: noisevault keys destroy {key_id.hex()} --confirm {confirm}")
+    with open_project(policy, models) as project:
+        record = project.opened.keyring.lifecycle.retire(
+            key_id,
+            DEFAULT_WAIT if wait is None else wait,
+            shortest=timedelta(0) if short_wait else SHORTEST_WAIT,
+            look=lambda found: say_unknown(StillNeeded(project), found),
+        )
+        until = to_the_minute(record.destroy_after) if record.destroy_after else ""
+        say(f"key {key_id.hex()} is retired: it seals and opens nothing")
+        say(HELD)
+        say(f"Until {until} it can only be restored: noisevault keys restore {key_id.hex()}")
+        say(f"Then type: noisevault keys destroy {key_id.hex()} --confirm {confirm}")
 
 
 def restore(key_id: KeyIdArgument, policy: PolicyOption = POLICY) -> None:
     """Bring a retired key back: it opens what it sealed."""
-    record = open_keys(policy).lifecycle.restore(key_id)
+    with open_keys(policy) as keyring:
+        record = keyring.lifecycle.restore(key_id)
     say(f"key {key_id.hex()} is {record.state} again; every process opens by it within 180 s")
 
 
@@ -79,16 +80,18 @@ def destroy(
 ) -> None:
     """Erase a retired key whose wait is over, for ever."""
     require_confirmed(policy, confirm)
-    project = open_project(policy, models)
+    with open_project(policy, models) as project:
 
-    def look(record: KeyRecord) -> None:
-        needed = StillNeeded(project)
-        say_unknown(needed, record)
-        needed.refuse_unseen(record, looked_at or [])
+        def look(record: KeyRecord) -> None:
+            needed = StillNeeded(project)
+            say_unknown(needed, record)
+            needed.refuse_unseen(record, looked_at or [])
 
-    project.opened.keyring.lifecycle.destroy(key_id, look=look)
-    say(f"key {key_id.hex()} is destroyed: its wrapped bytes are erased from the key store")
-    say("An older backup of the key store has them still: with its key-encryption key it opens what the key sealed.")
+        project.opened.keyring.lifecycle.destroy(key_id, look=look)
+        say(f"key {key_id.hex()} is destroyed: its wrapped bytes are erased from the key store")
+        say(
+            "An older backup of the key store has them still: with its key-encryption key it opens what the key sealed."
+        )
 
 
 def require_confirmed(policy: Path, name: str) -> None:

@@ -1,5 +1,6 @@
 """import: a CSV file into a table, all of it or nothing."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -22,14 +23,12 @@ def import_file(
     models: ModelsOption = None,
 ) -> None:
     """Read a CSV file into a table: every row, or, when one row is wrong, none."""
-    project = open_project(policy, models)
-    name = table or only_table(project)
-    rows = load(
-        project.engine,
-        project.table(name),
-        numbered_rows(file, project.policy.table[name], delimiter=delimiter.replace("\\t", "\t")),
-    )
-    Console().print(f"{rows} rows sealed and stored in {name}", highlight=False)
+    with open_project(policy, models) as project:
+        name = table or only_table(project)
+        columns, between = project.policy.table[name], delimiter.replace("\\t", "\t")
+        with closing(numbered_rows(file, columns, delimiter=between)) as numbered:
+            rows = load(project.engine, project.table(name), numbered)
+        Console().print(f"{rows} rows sealed and stored in {name}", highlight=False)
 
 
 def only_table(project: Project) -> str:

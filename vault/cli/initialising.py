@@ -1,5 +1,6 @@
 """init: make the key file, the keyring, the tables and the budgets that the policy names."""
 
+from contextlib import closing
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dp.ledger import Ledger
 from kms import KeyFileError
 from kms.providers.local import create_key_file
 from vault.bridge import declare_budgets, open_ledger
@@ -65,8 +67,13 @@ def init(
         if passphrase:
             console.print("without the passphrase it does not open either; nobody can recover it")
     project = Project.create(rules, settings or provider_settings(rules.vault.kek), former_settings(rules), mapped)
-    ledger = open_ledger(rules, project.opened.keyring)
-    declare_budgets(ledger, rules)
+    with closing(project), closing(open_ledger(rules, project.opened.keyring)) as ledger:
+        declare_budgets(ledger, rules)
+        say_what_is_there(console, project, ledger)
+
+
+def say_what_is_there(console: Console, project: Project, ledger: Ledger) -> None:
+    rules = project.policy
     console.print(f"keyring {rules.vault.keyring}: active data key {project.active_data_key_id}")
     told = "tables, which you make" if project.mapped else "tables"
     console.print(f"{told}: {', '.join(project.tables)}; datasets: {', '.join(rules.dataset) or 'none'}")

@@ -42,18 +42,18 @@ def leakage(
 
     A column without an index is measured as an exact one would see it. Every value is read and opened; none is shown.
     """
-    project = open_project(policy, models)
-    name = table or only_table(project)
-    fields = project.fields(project.table(name))
-    if column is not None and column not in fields:
-        raise PolicyError(f"table {name} has no sealed column {column!r}; it has: {', '.join(fields) or 'none'}")
-    for one in [column] if column is not None else list(fields):
-        for normaliser in measured_by(fields[one].definition):
-            found = measure(project, name, one, normaliser)
-            if as_json:
-                typer.echo(json.dumps({"column": f"{name}.{one}", "normaliser": normaliser.id, **members(found)}))
-            else:
-                say(f"{name}.{one} by {normaliser.id}", found)
+    with open_project(policy, models) as project:
+        name = table or only_table(project)
+        fields = project.fields(project.table(name))
+        if column is not None and column not in fields:
+            raise PolicyError(f"table {name} has no sealed column {column!r}; it has: {', '.join(fields) or 'none'}")
+        for one in [column] if column is not None else list(fields):
+            for normaliser in measured_by(fields[one].definition):
+                found = measure(project, name, one, normaliser)
+                if as_json:
+                    typer.echo(json.dumps({"column": f"{name}.{one}", "normaliser": normaliser.id, **members(found)}))
+                else:
+                    say(f"{name}.{one} by {normaliser.id}", found)
 
 
 def measured_by(definition: FieldDefinition) -> list[Normaliser]:

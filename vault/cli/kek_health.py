@@ -1,11 +1,12 @@
 """KEK health on the command line: a keyring whose records can be listed, whatever its key service says."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from kms import KeyProvider, Keyring, KeyStore, KmsError, ProviderSettings, SecretKey, Wrapped, open_key_database
+from kms import KeyProvider, Keyring, KeyStore, KmsError, ProviderSettings, SecretKey, Wrapped
 from vault.cli.options import former_settings, load_policy, provider_settings
 from vault.project import open_keks, require_files
 
@@ -28,7 +29,8 @@ class _Unopened:
         raise self._reason
 
 
-def keyring_to_list(path: Path) -> tuple[Keyring, KeyProvider, str]:
+@contextmanager
+def keyring_to_list(path: Path) -> Iterator[tuple[Keyring, KeyProvider, str]]:
     """The keyring of a policy, its provider, and the URI of its key-encryption key. No database of data is opened.
 
     A key file that is missing or a login that is incomplete is the provider's answer, not an end of the listing.
@@ -36,14 +38,15 @@ def keyring_to_list(path: Path) -> tuple[Keyring, KeyProvider, str]:
     """
     policy = load_policy(path)
     require_files(policy)
-    store = KeyStore(open_key_database(policy.keys_url))
     provider: KeyProvider
     try:
         settings, *formers = map(_in_haste, (provider_settings(policy.vault.kek), *former_settings(policy)))
         provider = open_keks(policy, settings, formers)
     except KmsError as reason:
         provider = _Unopened(type(reason)(*reason.args))
-    return Keyring.open(store, provider, policy.vault.keyring), provider, policy.vault.kek
+    store = KeyStore.from_url(policy.keys_url)
+    with closing(store), closing(Keyring.open(store, provider, policy.vault.keyring)) as keyring:
+        yield keyring, provider, policy.vault.kek
 
 
 def _in_haste(settings: ProviderSettings) -> ProviderSettings:

@@ -31,10 +31,10 @@ app.command(name="policy")(print_policy)
 @app.command(name="list")
 def list_keys(policy: PolicyOption = POLICY, as_json: JsonOption = False) -> None:
     """Key ids, states, ages, counted seals (! over half of them), and whether the KEK answers; never the keys."""
-    keyring, provider, kek = keyring_to_list(policy)
-    records = keyring.records()
-    health = {one.kek: str(one) for one in kek_health(provider, records)}
-    rows = key_rows(records, keyring.seal_counts())
+    with keyring_to_list(policy) as (keyring, provider, kek):
+        records = keyring.records()
+        health = {one.kek: str(one) for one in kek_health(provider, records)}
+        rows = key_rows(records, keyring.seal_counts())
     if as_json:
         typer.echo(json.dumps([row | {"kek_health": health.get(str(row["kek"]), "")} for row in rows], indent=2))
         return
@@ -66,26 +66,28 @@ def check_keys(
     if backup is not None:
         check_backup_of(backup, policy)
         return
-    keyring, console = open_keys(policy), Console()
-    say_faults(console, key_faults(keyring))
-    kept = sum(record.kept for record in keyring.records())
-    console.print(f"all {kept} keys of keyring {keyring.name} unwrap", markup=False, highlight=False)
+    console = Console()
+    with open_keys(policy) as keyring:
+        say_faults(console, key_faults(keyring))
+        kept = sum(record.kept for record in keyring.records())
+        console.print(f"all {kept} keys of keyring {keyring.name} unwrap", markup=False, highlight=False)
 
 
 @app.command(name="rewrap")
 def rewrap_keys(policy: PolicyOption = POLICY) -> None:
     """Wrap the data keys by the newest key-encryption key; no row of data is touched. May be run again."""
-    keyring, console = open_keys(policy), Console(soft_wrap=True, markup=False, highlight=False)
-    changed = keyring.lifecycle.rewrap()
-    for kek, version in sorted({(r.wrapped.kek, r.wrapped.kek_version) for r in changed if r.wrapped is not None}):
-        console.print(f"now wrapped by {kek}, version {version}")
-    kept = sum(record.kept for record in keyring.records())
-    console.print(f"{len(changed)} of {kept} keys rewrapped")
-    if changed:
-        console.print(
-            "Services read this within 180 s. Type: noisevault keys check\n"
-            "Old versions of the key-encryption key stay for as long as a backup may be restored."
-        )
+    console = Console(soft_wrap=True, markup=False, highlight=False)
+    with open_keys(policy) as keyring:
+        changed = keyring.lifecycle.rewrap()
+        for kek, version in sorted({(r.wrapped.kek, r.wrapped.kek_version) for r in changed if r.wrapped is not None}):
+            console.print(f"now wrapped by {kek}, version {version}")
+        kept = sum(record.kept for record in keyring.records())
+        console.print(f"{len(changed)} of {kept} keys rewrapped")
+        if changed:
+            console.print(
+                "Services read this within 180 s. Type: noisevault keys check\n"
+                "Old versions of the key-encryption key stay for as long as a backup may be restored."
+            )
 
 
 for command in (ending_keys.deactivate, ending_keys.retire, ending_keys.restore, ending_keys.destroy):

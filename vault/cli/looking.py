@@ -37,27 +37,27 @@ def find(
     as_json: JsonOption = False,
 ) -> None:
     """Show the rows in which COLUMN equals VALUE; exits with 1 when there is none."""
-    project = open_project(policy, models)
-    name = table or only_table(project)
-    found = project.table(name)
-    declared = project.policy.table[name].column
-    if column not in declared:
-        raise PolicyError(f"table {name} has no column {column!r} to look up by; it has: {', '.join(declared)}")
-    if declared[column].sealed and not declared[column].indexes:
-        raise PolicyError(
-            f"{name}.{column} is sealed without an index, so that nothing can be looked up by it; an index is given in"
-            ' the policy before data is stored, such as index = { normalise = "exact" }'
-        )
-    asked = asked_of(index, value, column, declared[column])
-    with project.engine.connect() as connection:
-        if declared[column].sealed:
-            rows: Iterable[Mapping[Any, Any]] = list(find_all(connection, found, by={found.c[column]: asked}))
-        else:
-            rows = connection.execute(select(found).where(found.c[column] == asked)).mappings().all()
-    print_rows(visible(found), rows, as_json=as_json)
-    if not rows:
-        typer.echo(f"no row of {name} has that {column}", err=True)
-        raise typer.Exit(1)
+    with open_project(policy, models) as project:
+        name = table or only_table(project)
+        found = project.table(name)
+        declared = project.policy.table[name].column
+        if column not in declared:
+            raise PolicyError(f"table {name} has no column {column!r} to look up by; it has: {', '.join(declared)}")
+        if declared[column].sealed and not declared[column].indexes:
+            raise PolicyError(
+                f"{name}.{column} is sealed without an index, so that nothing can be looked up by it; an index is given"
+                ' in the policy before data is stored, such as index = { normalise = "exact" }'
+            )
+        asked = asked_of(index, value, column, declared[column])
+        with project.engine.connect() as connection:
+            if declared[column].sealed:
+                rows: Iterable[Mapping[Any, Any]] = list(find_all(connection, found, by={found.c[column]: asked}))
+            else:
+                rows = connection.execute(select(found).where(found.c[column] == asked)).mappings().all()
+        print_rows(visible(found), rows, as_json=as_json)
+        if not rows:
+            typer.echo(f"no row of {name} has that {column}", err=True)
+            raise typer.Exit(1)
 
 
 def asked_of(index: str | None, value: str, column: str, declared: ColumnPolicy) -> object:
@@ -82,14 +82,14 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show the first rows of a table in key order."""
-    project = open_project(policy, models)
-    name = table or only_table(project)
-    shown = raw_table(project.table(name)) if raw else project.table(name)
-    names = visible(shown)
-    statement = select(shown).order_by(*shown.primary_key.columns).limit(limit)
-    with project.engine.connect() as connection:
-        rows = connection.execute(statement).mappings().all()
-    print_rows(names, rows, as_json=as_json)
+    with open_project(policy, models) as project:
+        name = table or only_table(project)
+        shown = raw_table(project.table(name)) if raw else project.table(name)
+        names = visible(shown)
+        statement = select(shown).order_by(*shown.primary_key.columns).limit(limit)
+        with project.engine.connect() as connection:
+            rows = connection.execute(statement).mappings().all()
+        print_rows(names, rows, as_json=as_json)
 
 
 def typed(value: str, column: str, kind: ColumnType) -> object:

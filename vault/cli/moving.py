@@ -1,5 +1,6 @@
 """keys move: the data keys under another key-encryption key, while services go on."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -22,11 +23,12 @@ def move_keys(
     require_files(rules)
     place = place_of(to, rules, policy.parent.absolute())
     keks = open_keks(rules, provider_settings(rules.vault.kek), former_settings(rules))
-    keyring, _ = keyring_under(rules, keks)
-    changed = keyring.lifecycle.move((keks.first, *keks.formers)[place])
+    keyring, store = keyring_under(rules, keks)
+    with closing(store), closing(keyring):
+        changed = keyring.lifecycle.move((keks.first, *keks.formers)[place])
+        live = sum(record.kept for record in keyring.records())
     for kek in sorted({record.wrapped.kek for record in changed if record.wrapped is not None}):
         console.print(f"now wrapped by {kek}")
-    live = sum(record.kept for record in keyring.records())
     console.print(f"{len(changed)} of {live} keys moved")
     if place:
         console.print(

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -120,12 +121,14 @@ def load_policy(path: Path, mapped: MetaData | None = None) -> Policy:
     return policy_beside(path, mapped)
 
 
-def open_keys(path: Path) -> Keyring:
-    """The keyring of a policy, without its tables."""
+@contextmanager
+def open_keys(path: Path) -> Iterator[Keyring]:
+    """The keyring of a policy, without its tables; closed at the end."""
     policy = policy_beside(path)
     require_files(policy)
-    keyring, _ = open_keyring(policy, provider_settings(policy.vault.kek), former_settings(policy))
-    return keyring
+    keyring, store = open_keyring(policy, provider_settings(policy.vault.kek), former_settings(policy))
+    with closing(store), closing(keyring):
+        yield keyring
 
 
 def require_named(policy: Policy) -> None:
@@ -136,12 +139,14 @@ def require_named(policy: Policy) -> None:
         )
 
 
-def open_project(path: Path, models: str | None = None) -> Project:
-    """models: the mapped classes that are the tables, for a policy that names none."""
+@contextmanager
+def open_project(path: Path, models: str | None = None) -> Iterator[Project]:
+    """Closed at the end. models: the mapped classes that are the tables, for a policy that names none."""
     mapped = load_models(models)
     policy = policy_beside(path, mapped)
     require_named(policy)
     require_files(policy)
-    project = Project.open(policy, provider_settings(policy.vault.kek), former_settings(policy), mapped)
-    project.require_tables()
-    return project
+    settings, formers = provider_settings(policy.vault.kek), former_settings(policy)
+    with closing(Project.open(policy, settings, formers, mapped)) as project:
+        project.require_tables()
+        yield project

@@ -22,18 +22,20 @@ def reencrypt_tables(
     models: ModelsOption = None,
 ) -> None:
     """Move every sealed value to the active key. May be stopped anywhere and started again; services go on."""
-    project = open_project(policy, models)
-    console = Console()
-    tables = [project.table(name) for name in table or project.tables]
-    reports = [
-        reencrypt_with_progress(project, one, console, rows_a_batch) for one in tables if table or sealed_columns(one)
-    ]
-    for report in reports:
-        console.print(in_one_line(report, project.active_data_key_id), highlight=False, soft_wrap=True)
-        for key in report.unreadable:
-            console.print(f"  {report.table} {key}: does not open; left as it is", highlight=False, markup=False)
-    for report in reports:
-        report.require_complete()
+    with open_project(policy, models) as project:
+        console = Console()
+        tables = [project.table(name) for name in table or project.tables]
+        reports = [
+            reencrypt_with_progress(project, one, console, rows_a_batch)
+            for one in tables
+            if table or sealed_columns(one)
+        ]
+        for report in reports:
+            console.print(in_one_line(report, project.active_data_key_id), highlight=False, soft_wrap=True)
+            for key in report.unreadable:
+                console.print(f"  {report.table} {key}: does not open; left as it is", highlight=False, markup=False)
+        for report in reports:
+            report.require_complete()
 
 
 def reencrypt_with_progress(project: Project, table: Table, console: Console, rows_a_batch: int) -> Report:

@@ -32,25 +32,26 @@ def rotate(
     policy: PolicyOption = POLICY,
 ) -> None:
     """Make a new key active: new values are sealed with it, old ones still open. Then: noisevault reencrypt."""
-    keyring, console = open_keys(policy), Console(soft_wrap=True, markup=False, highlight=False)
-    old = active_key_id(keyring, purpose)
-    if purpose is Purpose.INDEX and old is not None:
-        raise PolicyError(
-            f"the index key {old} is not rotated: the terms that are stored stay under the key of their slot, and no"
-            " command moves them to another yet; a new key would serve only indexes that are declared later"
-        )
-    due = None
-    if if_older_than is not None or if_more_than is not None:
-        due = keyring.lifecycle.rotation_due(purpose, max_age=if_older_than, max_seals=if_more_than)
-        if due is None:
-            told = f"{purpose} key {old}" if old else f"the keyring is closed for {purpose}"
-            console.print(f"{told}: nothing is due, nothing was changed")
-            return
-        console.print(f"{purpose} key {due.key_id.hex()} is due: {due.reason}")
-    record = keyring.lifecycle.rotate(purpose, due)
-    before = f"{old} opens only" if old else "the keyring was closed"
-    console.print(f"active {purpose} key {record.key_id.hex()}, sequence {record.sequence}; {before}.")
-    console.print(NEXT[purpose])
+    console = Console(soft_wrap=True, markup=False, highlight=False)
+    with open_keys(policy) as keyring:
+        old = active_key_id(keyring, purpose)
+        if purpose is Purpose.INDEX and old is not None:
+            raise PolicyError(
+                f"the index key {old} is not rotated: the terms that are stored stay under the key of their slot, and"
+                " no command moves them to another yet; a new key would serve only indexes that are declared later"
+            )
+        due = None
+        if if_older_than is not None or if_more_than is not None:
+            due = keyring.lifecycle.rotation_due(purpose, max_age=if_older_than, max_seals=if_more_than)
+            if due is None:
+                told = f"{purpose} key {old}" if old else f"the keyring is closed for {purpose}"
+                console.print(f"{told}: nothing is due, nothing was changed")
+                return
+            console.print(f"{purpose} key {due.key_id.hex()} is due: {due.reason}")
+        record = keyring.lifecycle.rotate(purpose, due)
+        before = f"{old} opens only" if old else "the keyring was closed"
+        console.print(f"active {purpose} key {record.key_id.hex()}, sequence {record.sequence}; {before}.")
+        console.print(NEXT[purpose])
 
 
 def active_key_id(keyring: Keyring, purpose: Purpose) -> str | None:

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
 from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 
-from kms import KeyStore, LeaseSettings, open_key_database
+from kms import KeyStore, LeaseSettings
 from kms.shredding import KekFate, Shredded, shred
 from vault.cli.options import (
     POLICY,
@@ -43,20 +44,20 @@ def shred_keyring(
     kept = None if backups_kept is None else age(backups_kept)
     rules, console = load_policy(policy), Console(soft_wrap=True, markup=False, highlight=False)
     require_files(rules)
-    store = KeyStore(open_key_database(rules.keys_url))
-    store.check_schema()
-    state, file = store.load(rules.vault.keyring), local_key_file(rules.vault.kek)
-    gone = file is not None and not file.exists()  # by a run before this one, which was stopped
-    keks = None if gone else open_keks(rules, provider_settings(rules.vault.kek), former_settings(rules))
-    done = shred(
-        store,
-        keks,
-        state,
-        confirm=confirm,
-        leases=LeaseSettings(),
-        destroy_keks=destroy_kek and (not gone or any(record.kept for record in state.records)),
-        waiting_days=waiting_days,
-    )
+    with closing(KeyStore.from_url(rules.keys_url)) as store:
+        store.check_schema()
+        state, file = store.load(rules.vault.keyring), local_key_file(rules.vault.kek)
+        gone = file is not None and not file.exists()  # by a run before this one, which was stopped
+        keks = None if gone else open_keks(rules, provider_settings(rules.vault.kek), former_settings(rules))
+        done = shred(
+            store,
+            keks,
+            state,
+            confirm=confirm,
+            leases=LeaseSettings(),
+            destroy_keks=destroy_kek and (not gone or any(record.kept for record in state.records)),
+            waiting_days=waiting_days,
+        )
     if gone:
         console.print(f"the key file {file} is not there any more")
     for line in told(done, kept):

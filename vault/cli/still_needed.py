@@ -43,7 +43,11 @@ class StillNeeded:
                 slots = pinned_slots(project.opened.key_store.engine, record.keyring_id, key_id)
                 return slots + terms_under(project.engine, project.tables.values(), key_id)
             case Purpose.LEDGER:
-                return ledger_uses(ledger_engine(project.policy.ledger_url), key_id)
+                ledger = ledger_engine(project.policy.ledger_url)
+                try:
+                    return ledger_uses(ledger, key_id)
+                finally:
+                    ledger.dispose()
 
     def unseen(self, record: KeyRecord) -> dict[str, int]:
         """The fields outside of the policy that the key sealed, and how often at most: what else was there to scan."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.open_files import open_files
 from tests.vault.projects import write_policy
 from vault.cli import main
 
@@ -29,14 +30,16 @@ Run = Callable[..., Ended]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """`noisevault WORDS` in an empty folder, wide enough that no line is folded."""
+    """`noisevault WORDS` in an empty folder, wide enough that no line is folded. It closes what it opens."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*words: str) -> Ended:
         capsys.readouterr()
+        before = open_files(tmp_path)
         with pytest.raises(SystemExit) as stopped:
             main(list(words))
+        assert not open_files(tmp_path) - before, "the command left them open"
         said = capsys.readouterr()
         return Ended(int(stopped.value.code or 0), said.out, said.err)
 

@@ -63,12 +63,13 @@ def test_how_long_a_key_service_is_waited_for_can_be_set(monkeypatch: pytest.Mon
 
 def test_a_project_opens_by_its_policy_file(tmp_path: Path) -> None:
     project = make_project(tmp_path)
-    with pytest.raises(PolicyError, match=r"ledger\.db.*noisevault init"):
-        open_project(tmp_path / "noisevault.toml")
+    with pytest.raises(PolicyError, match=r"ledger\.db.*noisevault init"), open_project(tmp_path / "noisevault.toml"):
+        pass
     declare_budgets(open_ledger(project.policy, project.opened.keyring), project.policy)
-    assert set(open_project(tmp_path / "noisevault.toml").tables) == {"visit"}
-    with pytest.raises(PolicyError):
-        open_project(tmp_path / "nobody.toml")
+    with open_project(tmp_path / "noisevault.toml") as opened:
+        assert set(opened.tables) == {"visit"}
+    with pytest.raises(PolicyError), open_project(tmp_path / "nobody.toml"):
+        pass
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"one\ntwo\n", b"\xff"])
