@@ -1,12 +1,16 @@
 """The servers and databases that tests ask for by name, and what is said at the end of those that are not here."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, Engine, event
+from sqlalchemy.pool import QueuePool
 
+from kms.key_database import close_for_good
+from tests.left_open import connections_left_open
 from tests.servers import mariadb, not_run, softhsm
 from tests.servers.bao_server import BaoServer, bao_server
 from tests.servers.databases import DATABASES, need_database
@@ -131,9 +135,18 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue(f"{request.param}_url"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nothing_left_open() -> Iterator[None]:
+    """At the very end: no connection was left to the collector, by a test or by what it tests."""
+    with connections_left_open() as left:
+        yield
+        gc.collect()
+    assert not left, "left open, see closed_connections:\n" + "\n".join(left)
+
+
 @pytest.fixture(autouse=True)
 def closed_connections() -> Iterator[None]:
-    """Every engine that a test connected by is disposed of after it: no connection is left to the collector."""
+    """Every engine that a test connected by is closed after it: no connection is left to the collector."""
     engines: set[Engine] = set()
 
     def remember(connection: Connection) -> None:
@@ -144,4 +157,12 @@ def closed_connections() -> Iterator[None]:
     event.remove(Engine, "engine_connect", remember)
     for engine in engines:
         if not engine.dialect.is_async:  # whose fixture has the event loop that they are closed in
-            engine.dispose()
+            close_connections(engine)
+
+
+def close_connections(engine: Engine) -> None:
+    """Now, or when they are given back, as by the thread of a keyring; the engine may be used again."""
+    if engine.dialect.name == "sqlite" and isinstance(engine.pool, QueuePool):
+        close_for_good(engine)  # a thread that goes on for a while may connect once more
+    else:
+        engine.dispose()

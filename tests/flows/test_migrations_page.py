@@ -61,4 +61,4 @@ def test_an_index_for_rows_that_are_there_is_had_by_a_new_column(tmp_path: Path,
     with pytest.raises(DefinitionChangedError, match="new column"):
         attach(engine, opened, models(mail=BlindIndex()).metadata)
     assert {c["name"] for c in inspect(engine).get_columns("patient")} >= {"address_bidx_a", "address_bidx_b"}
-    opened.key_store.engine.dispose()
+    opened.close()

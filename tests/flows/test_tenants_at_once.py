@@ -150,6 +150,8 @@ def _thread(gate: Gate, engine: Engine, number: int, begin: threading.Barrier) -
             _asked(session, model, chosen.choice(rows))
             gate.check(model.__table__, _taken_out(session, model))
     Base.metadata.drop_all(engine)
+    with engine.connect() as connection:
+        connection.invalidate()  # the pool forgets a connection with its thread, and leaves it open
 
 
 async def _task(gate: Gate, connection: AsyncConnection, number: int, begin: asyncio.Barrier) -> None:

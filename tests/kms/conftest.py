@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Iterator[KeyStore]:
     store = KeyStore.from_url(f"sqlite:///{tmp_path / 'keys.db'}")
     store.create_schema()
     yield store
-    store.engine.dispose()
+    store.close()
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def any_store(database_url: str) -> Iterator[KeyStore]:
     store = KeyStore.from_url(database_url)
     store.create_schema()
     yield store
-    store.engine.dispose()
+    store.close()
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def test_a_restored_database_is_named_by_its_url(postgres_url: str, provider: Sc
     store.create_schema()
     Keyring.create(store, provider, "main")
     assert read_backup(postgres_url) == [store.load("main")]
-    store.engine.dispose()
+    store.close()
     nowhere = make_url(postgres_url).set(database="nowhere").render_as_string(hide_password=False)
     with pytest.raises(UnavailableError):
         read_backup(nowhere)

@@ -261,7 +261,7 @@ def test_who_falls_asleep_in_a_transaction_lets_the_others_go_on(request: pytest
 
     with pytest.raises(UnavailableError):
         fall_asleep()
-    store.engine.dispose()
+    store.close()
     other.engine.dispose()
 
 
@@ -276,4 +276,4 @@ def test_a_table_that_is_not_there_for_a_while_is_an_outage(database_url: str) -
     with writing(store.engine) as connection:
         connection.execute(text("ALTER TABLE elsewhere RENAME TO noisevault_key"))
     assert len(keyring.records()) == 3
-    store.engine.dispose()
+    store.close()

@@ -250,7 +250,7 @@ sys.stdin.readline()
 def test_what_a_daemon_stores_is_seen_by_others(store: KeyStore) -> None:
     """SQLite takes a process's locks once: a child that inherited its parent's would hold none when that has ended."""
     with_keyring(store, record(b"aaaa"))
-    store.engine.dispose()
+    store.close()
     url = store.engine.url.render_as_string()
     command = [sys.executable, "-c", DAEMON, url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as daemon:
@@ -258,7 +258,7 @@ def test_what_a_daemon_stores_is_seen_by_others(store: KeyStore) -> None:
         assert daemon.stdout is not None
         assert daemon.stdout.readline() == "ready\n"
         assert [r.key_id for r in store.load("main").records] == [b"aaaa"]
-        store.engine.dispose()  # the last one that closes the file deletes its log
+        store.close()  # the last one that closes the file deletes its log
         daemon.stdin.write("\n")
         daemon.stdin.flush()
         assert daemon.stdout.readline() == "True\n"

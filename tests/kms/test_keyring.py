@@ -216,7 +216,7 @@ def test_k10_01_keyrings_of_one_name_in_two_stores_open_nothing_of_each_other(
     fresh = Keyring.open(store, provider, "main", refresh=False)
     with pytest.raises(CannotUnwrapError, match="does not authenticate"):
         fresh.opening(DATA, mine.key_id)
-    store.engine.dispose()
+    store.close()
 
 
 def test_an_id_is_not_unknown_because_the_store_is_down(

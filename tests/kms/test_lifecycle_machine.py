@@ -79,7 +79,7 @@ class KeyLife(RuleBasedStateMachine):
     def teardown(self) -> None:
         for store in (*(p.store for p in getattr(self, "processes", [])), getattr(self, "observer", None)):
             if store is not None:
-                store.engine.dispose()
+                store.close()
         self.folder.cleanup()
 
     def stop(self, key_id: bytes | None) -> None:

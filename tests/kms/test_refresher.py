@@ -280,6 +280,7 @@ PROGRAM = """
         keyring._unwrapped.wanted.update(r.key_id for r in keyring.records())
         keyring._refresher.ring()
         time.sleep(0.2)
+    store.close()
     print("done")
 """
 

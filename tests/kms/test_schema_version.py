@@ -34,7 +34,7 @@ def test_an_empty_database_is_told_as_such(database_url: str) -> None:
     store = KeyStore.from_url(database_url)
     with pytest.raises(SchemaVersionError, match="not in this database"):
         store.check_schema()
-    store.engine.dispose()
+    store.close()
 
 
 def test_a_keyring_is_not_opened_on_tables_of_another_version(store: KeyStore) -> None:

@@ -18,7 +18,7 @@ from vault import BlindIndex, DefinitionChangedError, OpenedVault, Sealed, Seale
 def vault(tmp_path: Path) -> Iterator[OpenedVault]:
     vault = new_vault(tmp_path)
     yield vault
-    vault.key_store.engine.dispose()
+    vault.close()
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def store(database_url: str) -> Iterator[KeyStore]:
     store = KeyStore.from_url(database_url)
     store.create_schema()
     yield store
-    store.engine.dispose()
+    store.close()
 
 
 @pytest.fixture

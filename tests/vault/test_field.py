@@ -64,7 +64,7 @@ def keyring(tmp_path: Path, provider: ScriptedProvider, clock: ManualClock) -> I
     store = KeyStore.from_url(f"sqlite:///{tmp_path / 'keys.db'}")
     store.create_schema()
     yield Keyring.create(store, provider, "main", clock=clock, refresh=False)
-    store.engine.dispose()
+    store.close()
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ class Keyrings:
 def keyrings(tmp_path: Path) -> Iterator[Keyrings]:
     made = Keyrings(tmp_path)
     yield made
-    made.store.engine.dispose()
+    made.store.close()
 
 
 def test_terms_of_the_home_are_alike_and_the_others_are_not(keyrings: Keyrings) -> None:

@@ -27,7 +27,7 @@ def places(tmp_path: Path) -> tuple[str, str]:
     store = KeyStore.from_url(url)
     store.create_schema()
     Keyring.create(store, open_provider(kek), "main")
-    store.engine.dispose()
+    store.close()
     return url, kek
 
 

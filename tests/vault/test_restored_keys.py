@@ -47,7 +47,7 @@ class Copies:
             source.backup(target)
 
     def restore(self) -> KeyStore:
-        self.store.engine.dispose()
+        self.store.close()
         for leftover in self.file.parent.glob("keys.db*"):
             leftover.unlink()
         self.file.write_bytes(self.backup.read_bytes())
@@ -59,7 +59,7 @@ class Copies:
 def copies(tmp_path: Path) -> Iterator[Copies]:
     copies = Copies(tmp_path)
     yield copies
-    copies.store.engine.dispose()
+    copies.store.close()
 
 
 def test_a_restored_store_that_is_rotated_gives_no_key_id_twice(copies: Copies, provider: ScriptedProvider) -> None:

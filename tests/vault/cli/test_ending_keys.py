@@ -21,7 +21,7 @@ def keys(run: Run, purpose: str = "data") -> list[dict[str, Any]]:
 def rest(folder: Path) -> None:
     store = KeyStore.from_url(f"sqlite:///{folder / 'keys.db'}")
     let_rest(store.engine)
-    store.engine.dispose()
+    store.close()
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def states(run: Run, purpose: str = "data") -> list[str]:
 def pass_time(folder: Path, days: int) -> None:
     store = KeyStore.from_url(f"sqlite:///{folder / 'keys.db'}")
     let_time_pass(store.engine, timedelta(days=days))
-    store.engine.dispose()
+    store.close()
 
 
 def test_without_a_condition_it_rotates_by_hand(loaded: Run) -> None:

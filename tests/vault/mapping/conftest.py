@@ -37,7 +37,7 @@ def new_vault(directory: Path) -> OpenedVault:
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenedVault]:
     vault = new_vault(tmp_path_factory.mktemp("keys"))
     yield vault
-    vault.key_store.engine.dispose()
+    vault.close()
 
 
 @pytest.fixture(scope="session")

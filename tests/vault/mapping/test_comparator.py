@@ -359,7 +359,7 @@ def test_a_key_that_cannot_be_had_while_asking_is_the_keyrings_own_error(tmp_pat
     asked = select(Person.id).where(Person.ssn == "s3cr3t")
     with engine.connect() as connection:
         assert connection.execute(asked).all() == []
-        store.engine.dispose()
+        store.close()
         for file in tmp_path.glob("keys.db*"):
             file.unlink()
         (tmp_path / "keys.db").mkdir()

@@ -128,7 +128,7 @@ def test_k10_01_another_key_and_an_unknown_key_are_two_errors(
             CannotOpenError, match=rf"person\.note: does not authenticate under key {key_id.hex()}"
         ) as wrong:
             session.execute(select(Person.note)).all()
-    other.key_store.engine.dispose()
+    other.close()
     assert not isinstance(unknown.value, CannotOpenError)
     assert not isinstance(wrong.value, UnknownKeyError)
     assert all(isinstance(error.value, FieldError) and "§" not in str(error.value) for error in (unknown, wrong))

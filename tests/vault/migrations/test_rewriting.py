@@ -249,7 +249,7 @@ def test_the_tables_of_keys_definitions_and_budgets_are_not_dropped(project: Ale
     ]
     project.upgrade()
     assert set(inspect(store.engine).get_table_names()) == kept | {"alembic_version"}
-    store.engine.dispose()
+    store.close()
 
 
 def test_a_model_may_declare_such_a_table_itself(quick: AlembicProject) -> None:
