@@ -59,6 +59,8 @@ def test_javascript_opens_key_files_under_a_passphrase() -> None:
         ("term", "term"),
         ("definition", "fingerprint"),
         ("index_definition", "fingerprint"),
+        ("phone", "normalised"),
+        ("phone", "term"),
         ("kms_pkcs11", "wrapped"),
         ("kms_pkcs11", "context"),
         ("kms_passphrase_file", "key"),

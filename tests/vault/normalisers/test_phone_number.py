@@ -3,10 +3,25 @@ from typing import Any
 
 import pytest
 
+from kms.derive import index_key
+from kms.secret import SecretKey
 from tests.servers.not_run import need_module
+from tests.vault.vector_cases import cases, error_of, value_of
+from vault.codecs import codec_named
 from vault.errors import DefinitionError
 from vault.normalisers import normaliser_named
 from vault.normalisers.phone_number import phone
+from vault.term import equality_encoding, term
+
+
+def term_of(test: dict[str, Any]) -> str:
+    """What the value of a vector gives by the vector's normaliser and keys."""
+    field, index = test["field"], test["index"]
+    encoding = equality_encoding(codec_named("str/1"), normaliser_named(index["normaliser"]))(value_of(test["value"]))
+    assert encoding is not None
+    raw, keyring, key_id = (bytes.fromhex(test[name]) for name in ("index_key", "keyring", "key_id"))
+    key = index_key(SecretKey(raw), keyring, field["table"], field["column"], index["name"])
+    return term(key, field["generation"], key_id, encoding, index["bits"]).hex()
 
 
 @pytest.fixture(autouse=True)
@@ -14,6 +29,26 @@ def library(request: pytest.FixtureRequest) -> str:
     """The version that is installed."""
     need_module(request.node, "phonenumbers")
     return version("phonenumbers")
+
+
+@pytest.mark.parametrize("test", cases("phone", "valid"))
+def test_k03_08_numbers_are_read_as_published(test: dict[str, Any]) -> None:
+    assert normaliser_named(test["index"]["normaliser"]).apply(test["value"]["str"]) == test["normalised"]
+    assert term_of(test) == test["term"]
+
+
+@pytest.mark.parametrize("test", cases("phone", "invalid", error="TermMismatch"))
+def test_k03_08_another_number_has_another_term_as_published(test: dict[str, Any]) -> None:
+    assert term_of(test) != test["term"]
+
+
+@pytest.mark.parametrize(
+    "test", cases("phone", "invalid", error="InvalidValueError") + cases("phone", "invalid", error="DefinitionError")
+)
+def test_what_is_published_as_invalid_is_refused(test: dict[str, Any]) -> None:
+    with pytest.raises(error_of(test)) as raised:
+        term_of(test)
+    assert "7946" not in str(raised.value)
 
 
 def test_k03_08_spellings_of_a_number_are_one_value_and_what_is_none_matches_itself_only() -> None:
