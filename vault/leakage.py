@@ -58,15 +58,16 @@ class Leakage:
     @property
     def min_entropy(self) -> float:
         """Bits: minus the logarithm of the chance to guess a random row's value at once."""
-        return -log2(self.most_common_share) if self.rows else 0.0
+        return log2(self.rows / self.most_common) if self.rows else 0.0
 
     def false_positives(self, bits: int) -> float:
         """See Width. A row of value v meets (rows - count of v) / 2^bits others; averaged over rows."""
         return (self.rows - self.squares / self.rows) / 2**bits if self.rows else 0.0
 
-    @property
-    def widths(self) -> tuple[Width, ...]:
-        return tuple(Width(bits, self.false_positives(bits)) for bits in WIDTHS)
+    def widths(self, declared: Iterable[int] = ()) -> tuple[Width, ...]:
+        """WIDTHS, those that are declared, and hiding_bits, in order."""
+        hiding = () if self.hiding_bits is None else (self.hiding_bits,)
+        return tuple(Width(bits, self.false_positives(bits)) for bits in sorted({*WIDTHS, *declared, *hiding}))
 
     @property
     def hiding_bits(self) -> int | None:
@@ -86,17 +87,18 @@ class Leakage:
         if not self.rows:
             return "there is no value yet: measure again when there are"
         if self.distinct <= HANDFUL:
+            few = "the one value is" if self.distinct == 1 else f"of {self.distinct} values each is"
             return (
-                f"no index: of {self.distinct} values each is known from how often it occurs, whatever the width;"
+                f"no index: {few} known from how often it occurs, whatever the width;"
                 " filter after reading, or put the column into an index over several"
             )
+        if self.distinct == self.rows:
+            return "full length: no two rows have one value, so that the terms show nothing but that"
         if self.most_common_share >= COMMON_SHARE:
             return (
                 "an index shows the frequent values to anyone who knows how often they occur, whatever the width; leave"
                 " it out unless that may be known"
             )
-        if self.distinct == self.rows:
-            return "full length: no two rows have one value, so that the terms show nothing but that"
         seen = "full length, if it may be seen which rows have equal values"
         hiding = self.hiding_bits
         if hiding is None:

@@ -26,9 +26,26 @@ def test_false_positives_are_counted_over_rows(values: list[int]) -> None:
     by_row = sum(len(values) - counts[value] for value in values) / len(values)
     assert found.false_positives(0) == pytest.approx(by_row)
     assert found.min_entropy == pytest.approx(-log2(max(counts.values()) / len(values)))
-    assert [width.false_positives for width in found.widths] == sorted(
-        (width.false_positives for width in found.widths), reverse=True
+    widths = found.widths()
+    assert [width.bits for width in widths] == sorted(width.bits for width in widths)
+    assert [width.false_positives for width in widths] == sorted(
+        (width.false_positives for width in widths), reverse=True
     )
+
+
+def test_the_declared_and_the_advised_widths_are_among_those_told() -> None:
+    found = Leakage.measured([value for value in range(1024) for _ in range(2)])
+    assert found.hiding_bits == 8
+    found = Leakage.measured([value for value in range(2048) for _ in range(2)])
+    assert found.hiding_bits == 9
+    assert {9, 13, 15} <= {width.bits for width in found.widths((13, 15, 256))}
+    assert len(found.widths((13, 15, 256))) == len(found.widths()) + 2
+
+
+def test_one_value_has_no_entropy_and_not_less() -> None:
+    found = Leakage.measured(["x"] * 40)
+    assert str(found.min_entropy) == "0.0"
+    assert found.advice.startswith("no index: the one value is known")
 
 
 def test_a_random_function_meets_as_many_as_expected() -> None:
@@ -49,6 +66,7 @@ def test_a_random_function_meets_as_many_as_expected() -> None:
         ([], "no value yet"),
         ([0, 1] * 500, "no index: of 2 values"),
         ([*range(1000)], "full length: no two rows"),
+        ([*range(30)], "full length: no two rows"),
         ([*range(100), *[0] * 50], "shows the frequent values"),
         ([value for value in range(4096) for _ in range(2)], r"full length, if .*; else bits = 10"),
     ],

@@ -1,7 +1,7 @@
 """inspect leakage: what the indexes of a table's columns tell, measured on the values, which never leave memory."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +16,7 @@ from vault.codecs import codec_named
 from vault.codecs.padding import unpadded_id
 from vault.definition import FieldDefinition
 from vault.errors import InvalidValueError, PolicyError
-from vault.leakage import Leakage
+from vault.leakage import Leakage, Width
 from vault.normalise import Normaliser, exact
 from vault.project import Project
 from vault.scan import Scan
@@ -48,17 +48,22 @@ def leakage(
         if column is not None and column not in fields:
             raise PolicyError(f"table {name} has no sealed column {column!r}; it has: {', '.join(fields) or 'none'}")
         for one in [column] if column is not None else list(fields):
-            for normaliser in measured_by(fields[one].definition):
+            for normaliser, bits in measured_by(fields[one].definition).items():
                 found = measure(project, name, one, normaliser)
+                widths = found.widths(bits)
                 if as_json:
-                    typer.echo(json.dumps({"column": f"{name}.{one}", "normaliser": normaliser.id, **members(found)}))
+                    place = {"column": f"{name}.{one}", "normaliser": normaliser.id}
+                    typer.echo(json.dumps(place | members(found, widths)))
                 else:
-                    say(f"{name}.{one} by {normaliser.id}", found)
+                    say(f"{name}.{one} by {normaliser.id}", found, widths)
 
 
-def measured_by(definition: FieldDefinition) -> list[Normaliser]:
-    """The normalisers of a field's indexes, each once; exact where it has none."""
-    return list(dict.fromkeys(index.normaliser for index in definition.indexes)) or [exact]
+def measured_by(definition: FieldDefinition) -> dict[Normaliser, list[int]]:
+    """The normalisers of a field's indexes, each with the bits of those that have it; exact where there is none."""
+    found: dict[Normaliser, list[int]] = {}
+    for index in definition.indexes:
+        found.setdefault(index.normaliser, []).append(index.bits)
+    return found or {exact: []}
 
 
 def measure(project: Project, table: str, column: str, normaliser: Normaliser) -> Leakage:
@@ -80,22 +85,22 @@ def measure(project: Project, table: str, column: str, normaliser: Normaliser) -
     return Leakage.measured(encodings())
 
 
-def members(found: Leakage) -> dict[str, Any]:
+def members(found: Leakage, widths: Iterable[Width]) -> dict[str, Any]:
     return {
         "rows": found.rows,
         "without_term": found.without_term,
         "distinct": found.distinct,
         "most_common_share": found.most_common_share,
         "min_entropy_bits": found.min_entropy,
-        "false_positives": {str(width.bits): width.false_positives for width in found.widths},
+        "false_positives": {str(width.bits): width.false_positives for width in widths},
         "advice": found.advice,
     }
 
 
-def say(title: str, found: Leakage) -> None:
+def say(title: str, found: Leakage, widths: Iterable[Width]) -> None:
     console = Console(highlight=False)
     grid = Grid("bits", "false positives a look-up", title=None)
-    for width in found.widths:
+    for width in widths:
         grid.add_row(str(width.bits), f"{width.false_positives:.4g}")
     console.print(title, style="bold", markup=False)
     console.print(
