@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from alembic.autogenerate.render import renderers
 
 from vault.migrations.blind_index_ops import CreateBlindIndexOp, DropBlindIndexOp
+from vault.migrations.compound_index_ops import CreateCompoundIndexOp, DropCompoundIndexOp
 from vault.migrations.sealed_column_ops import AddSealedColumnOp, DropSealedColumnOp
 from vault.term import RFC_2104_SHA_256_BITS
 
@@ -33,14 +34,8 @@ def _drop_sealed_column(context: "AutogenContext", operation: DropSealedColumnOp
 
 @renderers.dispatch_for(CreateBlindIndexOp)
 def _create_blind_index(context: "AutogenContext", operation: CreateBlindIndexOp) -> str:
-    options: dict[str, Any] = {}
-    if operation.bits != RFC_2104_SHA_256_BITS:
-        options["bits"] = operation.bits
-    if operation.unique:
-        options["unique"] = True
-    return _call(
-        context, "create_blind_index", operation, [operation.column_name, operation.index], options | _named(operation)
-    )
+    names = [operation.column_name, operation.index]
+    return _call(context, "create_blind_index", operation, names, _width(operation) | _named(operation))
 
 
 @renderers.dispatch_for(DropBlindIndexOp)
@@ -49,13 +44,31 @@ def _drop_blind_index(context: "AutogenContext", operation: DropBlindIndexOp) ->
     return _call(context, "drop_blind_index", operation, names, _named(operation))
 
 
-def _named(operation: CreateBlindIndexOp | DropBlindIndexOp) -> dict[str, Any]:
+@renderers.dispatch_for(CreateCompoundIndexOp)
+def _create_compound_index(context: "AutogenContext", operation: CreateCompoundIndexOp) -> str:
+    places = [operation.index, *([list(operation.columns)] if operation.columns else [])]
+    return _call(context, "create_compound_index", operation, places, _width(operation) | _named(operation))
+
+
+@renderers.dispatch_for(DropCompoundIndexOp)
+def _drop_compound_index(context: "AutogenContext", operation: DropCompoundIndexOp) -> str:
+    return _call(context, "drop_compound_index", operation, [operation.index], _named(operation))
+
+
+def _width(operation: CreateBlindIndexOp | CreateCompoundIndexOp) -> dict[str, Any]:
+    bits = {} if operation.bits == RFC_2104_SHA_256_BITS else {"bits": operation.bits}
+    return bits | ({"unique": True} if operation.unique else {})
+
+
+def _named(
+    operation: CreateBlindIndexOp | DropBlindIndexOp | CreateCompoundIndexOp | DropCompoundIndexOp,
+) -> dict[str, Any]:
     name = str(operation.index_name)
     return {} if name == operation.usual_name else {"index_name": name}
 
 
 def _call(
-    context: "AutogenContext", name: str, operation: "AlterTableOp", places: list[str], options: dict[str, Any]
+    context: "AutogenContext", name: str, operation: "AlterTableOp", places: list[Any], options: dict[str, Any]
 ) -> str:
     if context._has_batch:
         prefix = "batch_op."
@@ -71,4 +84,6 @@ def _call(
 
 def _plain(said: Any) -> Any:
     """SQLAlchemy's own kinds of str show more of themselves than their text."""
+    if isinstance(said, list):
+        return [_plain(one) for one in said]
     return str(said) if isinstance(said, str) else said

@@ -18,10 +18,13 @@ from alembic.util import PriorityDispatchResult
 from sqlalchemy import Column, MetaData, Table
 from sqlalchemy.types import _Binary
 
+from vault.index_definition import compound_term_columns
 from vault.index_slot import SLOTS, term_column
+from vault.mapping.compound_index import CompoundColumn, compounds_of
 from vault.mapping.definitions import sealed_columns
 from vault.mapping.sealed_type import Sealed
 from vault.migrations.blind_index_ops import CreateBlindIndexOp, DropBlindIndexOp
+from vault.migrations.compound_index_ops import CreateCompoundIndexOp, DropCompoundIndexOp
 from vault.migrations.sealed_column_ops import AddSealedColumnOp, DropSealedColumnOp
 from vault.migrations.stored_columns import as_stored, bits_of, longest_of
 from vault.policy.name import RESERVED_PREFIX
@@ -39,8 +42,10 @@ def rewrite(context: "AutogenContext", upgrade: UpgradeOps) -> PriorityDispatchR
         if isinstance(operation, CreateTableOp):
             operation.columns = [as_stored(part) if isinstance(part, Column) else part for part in operation.columns]
         elif isinstance(operation, ModifyTableOps):
-            sealed = _declared(context, operation)
-            operation.ops = list(_created(_dropped(operation.ops, sealed), sealed))
+            table = _declared(context, operation)
+            sealed = {} if table is None else {column.name: column for column in sealed_columns(table)}
+            compounds = () if table is None else compounds_of(table)
+            operation.ops = list(_created(_dropped(operation.ops, sealed), sealed, compounds))
     return PriorityDispatchResult.CONTINUE
 
 
@@ -58,24 +63,24 @@ def _tables(context: "AutogenContext") -> "Iterator[Table]":
         yield from metadata.tables.values()
 
 
-def _declared(context: "AutogenContext", operation: ModifyTableOps) -> "dict[str, Column[Any]]":
-    """The sealed columns of the model's table. Alembic leaves the default schema unnamed, the model may name it."""
+def _declared(context: "AutogenContext", operation: ModifyTableOps) -> "Table | None":
+    """The model's table. Alembic leaves the default schema unnamed, the model may name it."""
     default = None if context.dialect is None else context.dialect.default_schema_name
     place = (operation.schema or default, operation.table_name)
     for table in _tables(context):
         if (table.schema or default, table.name) == place:
-            return {column.name: column for column in sealed_columns(table)}
-    return {}
+            return table
+    return None
 
 
 def _created(
-    operations: "Iterable[MigrateOperation]", sealed: "dict[str, Column[Any]]"
+    operations: "Iterable[MigrateOperation]", sealed: "dict[str, Column[Any]]", compounds: Iterable[CompoundColumn]
 ) -> "Iterator[MigrateOperation]":
-    """Added columns and indexes: of a sealed column one operation, of the whole of a blind index another."""
+    """Added columns and indexes: of a sealed column one operation, of the whole of an index another."""
     left = list(operations)
     added = {one.column.name for one in left if isinstance(one, AddColumnOp)}
     indexed = {tuple(_columns_of(one)): one for one in left if isinstance(one, CreateIndexOp)}
-    made: dict[str, CreateBlindIndexOp | None] = {}
+    made: dict[str, CreateBlindIndexOp | CreateCompoundIndexOp | None] = {}
     used: list[CreateIndexOp] = []
     for column in sealed.values():
         for index in column.type.index:  # type: ignore[attr-defined]
@@ -84,6 +89,12 @@ def _created(
             if at is not None and {first, second} <= added:
                 made[first], made[second] = _blind_index(at, column.name, index.name, index.bits), None
                 used.append(at)
+    for compound in compounds:
+        first, second = compound_term_columns(compound.declared.name)
+        at = indexed.get((first,))
+        if at is not None and {first, second} <= added:
+            made[first], made[second] = _compound_index(at, compound), None
+            used.append(at)
     for one in left:
         match one:
             case AddColumnOp(column=Column(type=Sealed() as kind) as column):
@@ -109,8 +120,9 @@ def _dropped(operations: "list[MigrateOperation]", sealed: "dict[str, Column[Any
         one.column_name: one for one in operations if isinstance(one, DropColumnOp) and _is_binary(one.to_column())
     }
     owners = sorted([*sealed, *dropped], key=len, reverse=True)
-    made: dict[int, DropBlindIndexOp] = {}
+    made: dict[int, DropBlindIndexOp | DropCompoundIndexOp] = {}
     gone: set[str] = set()
+    were_sealed: set[str] = set()
     for one in operations:
         if not isinstance(one, DropIndexOp) or len(_columns_of(one)) != 1:
             continue
@@ -122,8 +134,13 @@ def _dropped(operations: "list[MigrateOperation]", sealed: "dict[str, Column[Any
                 bits = bits_of(dropped[asked].to_column().type)
                 made[id(one)] = DropBlindIndexOp.of(_blind_index(one, owner, index, bits))
                 gone |= pair
+                were_sealed.add(owner)
                 break
-    were_sealed = {one.column_name for one in made.values()}
+    if len(were_sealed | sealed.keys()) > 1:  # else there was nothing to be an index over
+        others = [one for one in operations if isinstance(one, DropIndexOp) and id(one) not in made]
+        compounds = {id(one): _dropped_compound(one, dropped) for one in others}
+        made |= {at: operation for at, operation in compounds.items() if operation is not None}
+        gone |= {name for one in made.values() if isinstance(one, DropCompoundIndexOp) for name in one.term_columns}
     for one in operations:
         if id(one) in made:
             yield made[id(one)]
@@ -135,6 +152,36 @@ def _dropped(operations: "list[MigrateOperation]", sealed: "dict[str, Column[Any
             )
         elif one.column_name not in gone:
             yield one
+
+
+def _dropped_compound(at: DropIndexOp, dropped: dict[str, DropColumnOp]) -> DropCompoundIndexOp | None:
+    """An index of the database and its column, with the other slot's, as what looks like an index over columns."""
+    asked = _columns_of(at)[-1]
+    of_database = at.to_index()
+    operation = DropCompoundIndexOp(
+        str(at.table_name),
+        asked.removesuffix(f"_{SLOTS[0]}"),
+        unique=bool(of_database.unique),
+        index_name=of_database.name,
+        schema=at.schema,
+    )
+    if _columns_of(at) != [operation.asked_column] or not set(operation.term_columns) <= dropped.keys():
+        return None
+    operation.bits = bits_of(dropped[asked].to_column().type)
+    return operation
+
+
+def _compound_index(at: CreateIndexOp, compound: CompoundColumn) -> CreateCompoundIndexOp:
+    of_database = at.to_index()
+    return CreateCompoundIndexOp(
+        str(at.table_name),
+        compound.declared.name,
+        [part.column.name for part in compound.parts],
+        bits=compound.declared.bits,
+        unique=bool(of_database.unique),
+        index_name=of_database.name,
+        schema=at.schema,
+    )
 
 
 def _blind_index(at: CreateIndexOp | DropIndexOp, column: str, index: str, bits: int) -> CreateBlindIndexOp:

@@ -3,17 +3,28 @@
 A migration that has nothing else in it runs without keys, and as it did when it was written.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from sqlalchemy import BINARY, VARBINARY, Column, LargeBinary
 from sqlalchemy.types import TypeEngine
 
+from vault.index_definition import compound_term_columns
 from vault.index_slot import SLOTS, term_column
 from vault.mapping.sealed_type import Sealed, mysql_bytes
 from vault.mapping.term_type import Term
 from vault.term import RFC_2104_SHA_256_BITS, TERM_PREFIX_BYTES
 
-__all__ = ["MYSQL", "as_stored", "bits_of", "longest_of", "sealed_type", "stored_type", "term_column_pair"]
+__all__ = [
+    "MYSQL",
+    "as_stored",
+    "bits_of",
+    "compound_column_pair",
+    "longest_of",
+    "sealed_type",
+    "stored_type",
+    "term_column_pair",
+]
 
 MYSQL: Final = ("mysql", "mariadb")
 
@@ -47,8 +58,17 @@ def as_stored(column: "Column[Any]") -> "Column[Any]":
 
 def term_column_pair(column: str, index: str, bits: int) -> "list[Column[Any]]":
     """The columns for the terms of one index, new ones each time: slots a and b."""
+    return _pair((term_column(column, index, slot) for slot in SLOTS), bits)
+
+
+def compound_column_pair(index: str, bits: int) -> "list[Column[Any]]":
+    """As term_column_pair, of an index over several columns."""
+    return _pair(compound_term_columns(index), bits)
+
+
+def _pair(names: Iterable[str], bits: int) -> "list[Column[Any]]":
     kind = term_type(TERM_PREFIX_BYTES + (bits + 7) // 8)
-    return [Column(term_column(column, index, slot), kind, nullable=True) for slot in SLOTS]
+    return [Column(name, kind, nullable=True) for name in names]
 
 
 def bits_of(stored: TypeEngine[Any]) -> int:

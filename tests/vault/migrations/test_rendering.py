@@ -7,6 +7,7 @@ import pytest
 from alembic.autogenerate.render import renderers
 
 from vault.migrations.blind_index_ops import CreateBlindIndexOp
+from vault.migrations.compound_index_ops import CreateCompoundIndexOp
 from vault.migrations.sealed_column_ops import AddSealedColumnOp
 
 CASES = [
@@ -24,6 +25,15 @@ CASES = [
     (
         CreateBlindIndexOp("patient", "mail", "half", bits=64, unique=True, schema="ward").reverse(),
         "drop_blind_index('patient', 'mail', 'half', schema='ward')",
+    ),
+    (
+        CreateCompoundIndexOp("patient", "x", ["a", "it's"], bits=20, unique=True, index_name="i", schema="ward"),
+        """create_compound_index('patient', 'x', ['a', "it's"], bits=20, unique=True, index_name='i', schema='ward')""",
+    ),
+    (CreateCompoundIndexOp("patient", "whole"), "create_compound_index('patient', 'whole')"),
+    (
+        CreateCompoundIndexOp("patient", "whole", ["a", "b"], schema="ward").reverse(),
+        "drop_compound_index('patient', 'whole', schema='ward')",
     ),
 ]
 

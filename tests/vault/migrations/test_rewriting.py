@@ -15,6 +15,7 @@ from tests.vault.migrations.hospital import FULL, HALF, mail, patients, ssn
 from vault.definition_store import create_schema as create_definitions
 from vault.mapping import CompoundIndex, Sealed
 from vault.mapping.term_type import Term
+from vault.normalise import digits
 from vault.term import BlindIndex
 
 
@@ -280,17 +281,40 @@ def test_columns_that_are_only_called_alike_are_dropped_as_what_they_are(quick: 
     assert names == {"op.drop_index", "op.drop_column"}
 
 
-def test_an_index_over_columns_is_made_and_goes_as_two_columns_of_bytes(project: AlembicProject) -> None:
+def test_an_index_over_columns_is_made_and_goes_as_one_operation(project: AlembicProject) -> None:
     before, whole = patients(ssn(), mail(FULL)), CompoundIndex("whole", "ssn", "mail", unique=True)
     project.create(before)
     after = patients(ssn(), mail(FULL), whole)
     text = project.revision(after)
     assert "vault" not in text
-    assert [call.split("(")[0] for call in upgrade_of(text)] == ["op.add_column", "op.add_column", "op.create_index"]
+    assert upgrade_of(text) == ["op.create_compound_index('patient', 'whole', ['ssn', 'mail'], unique=True)"]
+    assert downgrade_of(text) == ["op.drop_compound_index('patient', 'whole')"]
     project.upgrade()
     assert project.differences(after) == []
     assert [name for name in columns_in(project.url) if name.startswith("whole")] == ["whole_a", "whole_b"]
     dropped = project.revision(before)
-    assert {call.split("(")[0] for call in upgrade_of(dropped)} == {"op.drop_index", "op.drop_column"}
+    assert upgrade_of(dropped) == ["op.drop_compound_index('patient', 'whole')"]
+    assert downgrade_of(dropped) == ["op.create_compound_index('patient', 'whole', unique=True)"]
+    project.upgrade()
+    assert project.differences(before) == []
+    project.downgrade("-1")
+    assert project.differences(after) == []
     project.downgrade()
     assert project.differences(before) == []
+
+
+def test_an_index_over_columns_goes_with_its_fields(quick: AlembicProject) -> None:
+    before = patients()
+    quick.create(before)
+    after = patients(ssn(), mail(FULL), CompoundIndex("whole", ("ssn", digits), "mail", bits=20))
+    added = quick.revision(after)
+    assert "op.create_compound_index('patient', 'whole', ['ssn', 'mail'], bits=20)" in upgrade_of(added)
+    quick.upgrade()
+    assert quick.differences(after) == []
+    text = quick.revision(before)
+    assert "op.drop_compound_index('patient', 'whole')" in upgrade_of(text)
+    assert "op.drop_column" not in text
+    quick.upgrade()
+    assert quick.differences(before) == []
+    quick.downgrade()
+    assert quick.differences(before) == []
