@@ -24,10 +24,18 @@ from vault.mapping.compound_index import CompoundIndex
 from vault.mapping.flush_rows import watch_mapper
 from vault.mapping.guard import touches_sealed
 from vault.mapping.hide_parameters import hide_parameters
+from vault.mapping.reflected import note_reflected
 from vault.mapping.seal_statement import seal_statement
 from vault.mapping.sealed_column import Declaration
 from vault.mapping.shared_parameters import refuse_shared_parameters
-from vault.mapping.siblings import begin_table, complete_table, own_column, own_compound, refuse_own_index
+from vault.mapping.siblings import (
+    begin_table,
+    complete_table,
+    keep_sealed,
+    own_column,
+    own_compound,
+    refuse_own_index,
+)
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import Term
 
@@ -51,6 +59,8 @@ def install_hooks() -> None:
             return
         event.listen(Table, "before_parent_attach", begin_table)
         event.listen(Table, "after_parent_attach", complete_table)
+        event.listen(Table, "column_reflect", note_reflected)
+        event.listen(Column, "before_parent_attach", keep_sealed)
         event.listen(Column, "after_parent_attach", own_column)
         event.listen(UniqueConstraint, "after_parent_attach", refuse_own_index)
         event.listen(Index, "after_parent_attach", refuse_own_index)

@@ -123,7 +123,8 @@ def _lengths_unpacker(label: str, readers: list[tuple[str, Read]]) -> Unpack:
     def from_lengths(data: Any) -> tuple[bytes | None, dict[str, object]]:
         if data is None:  # so CONCAT gives what is too long; a missing row has its dots
             raise SealedColumnError(
-                f"a value of {label} is longer than MariaDB's max_allowed_packet: raise that setting"
+                f"a value of {label} is longer than MariaDB's max_allowed_packet: raise that setting; or it was read"
+                " alone by textual SQL, and is NULL: use select() of the column or its class"
             )
         lengths, _, contents = data.partition(b":")
         at, parts = 0, []

@@ -1,5 +1,6 @@
 """Sealed: the column type of a sealed field. The database holds only ciphertext; the attribute is the plain value."""
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -27,6 +28,7 @@ __all__ = ["Sealed", "mysql_bytes"]
 T = TypeVar("T")
 SEALED_FORMAT = bytes((FORMAT,))
 MYSQL_LONGEST_VARBINARY = 16_000
+READ_ALONE = "is bound to its row and was read alone by textual SQL: use select() of the column or its class"
 
 
 class Sealed(Declaration[T]):
@@ -147,10 +149,11 @@ class Sealed(Declaration[T]):
 
         def open_packed(value: Any) -> Any:
             if value is not None and value[:1] == SEALED_FORMAT:  # no packed row begins so
-                raise SealedColumnError(
-                    f"{owner.label} is bound to its row and was read alone by textual SQL: use select() of the column"
-                )
-            sealed, row = unpack(value)
+                raise SealedColumnError(f"{owner.label} {READ_ALONE}")
+            try:
+                sealed, row = unpack(value)
+            except (AttributeError, TypeError, ValueError, struct.error):  # NULL, or other bytes than a packed row's
+                raise SealedColumnError(f"{owner.label} {READ_ALONE}") from None
             return None if sealed is None else (opens or opener_for(dialect, owner))(sealed, row)
 
         return open_packed

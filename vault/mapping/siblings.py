@@ -3,7 +3,9 @@
 SQLAlchemy leaves them out of SELECTs and mappers unless they are named.
 """
 
-from typing import Any
+# ruff: noqa: SLF001  # that a column is hidden has no public name: sqlalchemy<2.2 is pinned, and tests read it
+
+from typing import Any, Final
 from weakref import WeakSet
 
 from sqlalchemy import Column, Index, MetaData, Table, UniqueConstraint
@@ -11,12 +13,21 @@ from sqlalchemy import Column, Index, MetaData, Table, UniqueConstraint
 from vault.errors import DefinitionError
 from vault.index_slot import SLOTS, term_column
 from vault.mapping.compound_index import CompoundIndex, complete_compound, declared_compounds
+from vault.mapping.reflected import is_read_terms
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.table_plan import forget_plan
 from vault.mapping.term_type import Term
 
-__all__ = ["begin_table", "complete_table", "own_column", "own_compound", "refuse_own_index"]
+__all__ = [
+    "begin_table",
+    "complete_table",
+    "keep_sealed",
+    "own_column",
+    "own_compound",
+    "refuse_own_index",
+]
 
+KEPT: Final = "leave it out of what is declared again; with autoload_with= say autoload_replace=False too"
 _incomplete: "WeakSet[Table]" = WeakSet()
 
 
@@ -35,9 +46,32 @@ def complete_table(table: Table, _metadata: MetaData) -> None:
         complete_compound(table, declared)
 
 
+def keep_sealed(column: "Column[Any]", table: Table) -> None:
+    """A column is about to join a table, perhaps in the place of another, as by extend_existing=True.
+
+    Raises: DefinitionError where that is sealed, or has terms, and the new one does not do the same.
+    """
+    there = table.c.get(column.key) if isinstance(table, Table) and column.key is not None else None
+    if there is None or there is column:
+        return
+    was, is_ = there.type, column.type
+    if isinstance(was, Term) and not isinstance(is_, Term):
+        raise DefinitionError(f"{table.name}.{there.name} holds the terms of an index: {KEPT}")
+    if not isinstance(was, Declaration):
+        return
+    if not isinstance(is_, Declaration):
+        raise DefinitionError(f"{table.name}.{there.name} is sealed, and would become plain: {KEPT}")
+    if was.unique != is_.unique or [index.name for index in was.index] != [index.name for index in is_.index]:
+        raise DefinitionError(
+            f"{table.name}.{there.name} is declared again with other indexes, and has term columns of those it had:"
+            " declare the table once, or in a MetaData of its own"
+        )
+
+
 def own_column(column: "Column[Any]", table: Table) -> None:
     """A column has joined a table: its type learns which field it is."""
     forget_plan(table)
+    _bind_anew(column, table)
     if not isinstance(column.type, Declaration):
         return
     if column.type.owner is not None and column.type.owner.column is not column:
@@ -45,6 +79,17 @@ def own_column(column: "Column[Any]", table: Table) -> None:
     column.type.owner = SealedColumn(column)
     if table not in _incomplete:
         _complete_column(column)
+
+
+def _bind_anew(column: "Column[Any]", table: Table) -> None:
+    """Fields that are bound to a column of this name are bound to this one from now on. Raises: DefinitionError."""
+    if table in _incomplete:
+        return
+    for other in table.columns:
+        kind = other.type
+        if isinstance(kind, Declaration) and kind.owner is not None and column.key in {*kind.bind, kind.tenant}:
+            kind.owner = SealedColumn(other)
+            kind.owner.check()
 
 
 def refuse_own_index(index: "Index | UniqueConstraint", table: Table) -> None:
@@ -80,10 +125,11 @@ def _complete_column(column: "Column[Any]") -> None:
                     _omit_from_statements=True,
                 )
                 column.table.append_column(sibling)
-            elif not isinstance(there.type, Term):
+            elif not isinstance(there.type, Term) and not is_read_terms(there):
                 raise DefinitionError(
                     f"{sealed.label} needs the name {name} for its index: rename that column or the index"
                 )
-            else:  # copied with its table, which may have another name now
+            else:  # copied with its table, which may have another name now; or read from the database
                 there.type = kind
+                there._omit_from_statements = True
     sealed.check()
