@@ -34,6 +34,9 @@ MOST_UTF8_BYTES_A_CHARACTER: Final = 4
 # Ours: beside its digits a number may be written with a sign, a point, an exponent, and trailing zeros.
 NUMERIC_EXTRA_BYTES: Final = 24
 
+# Ours: an Enum grows; its column has room for labels of 255 bytes, or of 511 where one is longer now, and so on.
+ENUM_STEP_BYTES: Final = 256
+
 # The first that fits: an Enum is a String to SQLAlchemy.
 CODEC_OF: Final[tuple[tuple[type[Any], str], ...]] = (
     (Enum, "enum/1"),
@@ -70,10 +73,11 @@ def codec_id_of(kind: TypeEngine[Any]) -> str:
 
 
 def most_bytes(kind: TypeEngine[Any]) -> int | None:
-    """How many bytes the longest storage encoding of the type's values has; None for any number."""
+    """How many bytes the longest storage encoding of the type's values may have; None for any number."""
     match kind:
         case Enum():
-            return max(len(label.encode()) for label in kind.enums)
+            longest = max((len(label.encode()) for label in kind.enums), default=0)
+            return (longest // ENUM_STEP_BYTES + 1) * ENUM_STEP_BYTES - 1
         case String(length=int(length)):
             return length * MOST_UTF8_BYTES_A_CHARACTER
         case LargeBinary(length=int(length)):

@@ -199,7 +199,7 @@ def test_what_a_numeric_takes_is_what_its_digits_hold(number: Decimal) -> None:
     [
         (Boolean, "VARBINARY(35)"), (Date, "VARBINARY(38)"), (DateTime(timezone=True), "VARBINARY(51)"),
         (Time, "VARBINARY(51)"), (Numeric(10, 2), "VARBINARY(68)"), (Numeric, "LONGBLOB"), (JSON, "LONGBLOB"),
-        (AnyInteger, "LONGBLOB"), (SqlEnum(Colour), "VARBINARY(38)"), (SqlEnum("ä", "b"), "VARBINARY(36)"),
+        (AnyInteger, "LONGBLOB"), (SqlEnum(Colour), "VARBINARY(289)"), (SqlEnum("ä" * 128, "b"), "VARBINARY(545)"),
         (LargeBinary(100), "VARBINARY(134)"), (LargeBinary, "LONGBLOB"), (Uuid, "VARBINARY(50)"),
         (BigInteger, "VARBINARY(42)"), (String(60), "VARBINARY(274)"), (String(5000), "LONGBLOB"),
     ],
@@ -292,6 +292,25 @@ def test_a_stored_label_that_the_enum_has_no_more_is_an_error_that_does_not_show
             connection.execute(select(later.c.x)).all()
     assert "§" not in str(raised.value)
     assert raised.value.__context__ is None
+
+
+def test_an_enum_that_grows_fits_the_column_that_is_there(clinic: Engine) -> None:
+    """MariaDB's columns have a length; labels of 255 bytes fit all of them, however short the first ones were."""
+    longest = "\u00e4" * 127 + "z"
+    assert len(longest.encode()) == 255
+    before = table_of(SqlEnum("a"), table="grown", column="x")
+    after = Table(
+        before.name, MetaData(), Column("id", Integer, primary_key=True),
+        Column("x", Sealed(SqlEnum("a", longest), index=BlindIndex(low_entropy=True), table="grown", column="x")),
+    )  # fmt: skip
+    before.drop(clinic, checkfirst=True)
+    before.create(clinic)
+    with clinic.begin() as connection:
+        connection.execute(insert(before).values(id=1, x="a"))
+        connection.execute(insert(after).values(id=2, x=longest))
+        assert connection.scalars(select(after.c.x).order_by(after.c.id)).all() == ["a", longest]
+        assert connection.scalars(select(after.c.id).where(after.c.x == longest)).all() == [2]
+    before.drop(clinic)
 
 
 def test_the_codec_of_a_subclass_is_that_of_its_type() -> None:

@@ -1,7 +1,7 @@
 """A column is plain or sealed, never changed from the one to the other in its place."""
 
 import pytest
-from sqlalchemy import Column, Integer, LargeBinary, String, Text
+from sqlalchemy import Column, Enum, Integer, LargeBinary, MetaData, String, Text
 
 from tests.vault.migrations.alembic_project import AlembicProject
 from tests.vault.migrations.hospital import FULL, mail, patients, ssn
@@ -43,3 +43,17 @@ def test_mariadb_sees_another_length_and_the_others_have_none(project: AlembicPr
         project.revision(models)
         project.upgrade()
         assert project.differences(models) == []
+
+
+def test_an_enum_that_grows_needs_a_revision_beyond_its_room_alone(project: AlembicProject) -> None:
+    def state(*labels: str) -> MetaData:
+        return patients(Column("state", Sealed(Enum(*labels))))
+
+    project.create(state("a", "b"))
+    assert project.differences(state("a", "b", "c" * 255)) == []
+    longer = project.differences(state("a", "b", "c" * 256))
+    assert [one[0] for group in longer for one in group] == (["modify_type"] if project.url.startswith("mysql") else [])
+    project.options["render_as_batch"] = True
+    project.revision(state("a", "b", "c" * 256))
+    project.upgrade()
+    assert project.differences(state("a", "b", "c" * 256)) == []
