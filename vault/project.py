@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Engine, MetaData, Table, create_engine, false, inspect, literal, or_, select
+from sqlalchemy import Engine, MetaData, Table, create_engine, false, inspect, literal, or_, select, true
 
 from kms import (
     Keyring,
@@ -22,12 +22,14 @@ from kms import (
 from vault.attach import attach
 from vault.errors import PolicyError
 from vault.field import Field
+from vault.index_home import IndexHomes
 from vault.mapped_tables import table_policies
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.opened import OpenedVault
 from vault.policy import Policy
 from vault.raw_table import raw_table
 from vault.schema import tables
+from vault.tenant_rows import rows_of
 
 MADE_BY: Final = {False: "typing: noisevault init", True: "your migrations, as in: alembic upgrade head"}
 
@@ -61,9 +63,14 @@ class Project:
         """
         with closing(KeyStore.from_url(policy.keys_url)) as store:
             store.create_schema()
+            metadata = tables(policy) if mapped is None else mapped
             if policy.vault.keyring not in store.names():
-                _require_nothing_sealed(policy, tables(policy) if mapped is None else mapped)
+                _require_nothing_sealed(policy, metadata)
                 Keyring.create(store, open_keks(policy, settings, formers), policy.vault.keyring).close()
+            for name in homes_of(metadata):
+                if name not in store.names():
+                    _require_nothing_sealed(policy, metadata, home=name)
+                    Keyring.create(store, open_keks(policy, settings, formers), name).close()
         project = cls.open(policy, settings, formers, mapped)
         with ExitStack() as undone:
             undone.callback(project.close)
@@ -84,7 +91,9 @@ class Project:
 
         Raises: KmsError when the keys cannot be had; DefinitionChangedError when the data was written otherwise.
         """
-        opened = OpenedVault(*open_keyring(policy, settings, formers))
+        keks = open_keks(policy, settings, formers)
+        keyring, store = keyring_under(policy, keks)
+        opened = OpenedVault(keyring, store, IndexHomes(lambda name: Keyring.open(store, keks, name)))
         with ExitStack() as undone:
             undone.callback(opened.close)
             engine = create_engine(policy.database_url, hide_parameters=True)
@@ -126,30 +135,48 @@ class Project:
             return "none (closed)"
 
 
-def _require_nothing_sealed(policy: Policy, metadata: MetaData) -> None:
-    """That no table holds values which a new keyring could not open: then the key store was lost or is elsewhere."""
+def homes_of(metadata: MetaData) -> list[str]:
+    """The keyrings, other than the fields', that indexes live in."""
+    definitions = [definition_of(column) for table in metadata.tables.values() for column in sealed_columns(table)]
+    return sorted({index.keyring for one in definitions for index in one.indexes if index.keyring is not None})
+
+
+def _require_nothing_sealed(policy: Policy, metadata: MetaData, home: str | None = None) -> None:
+    """That no table holds values which a new keyring could not open: then the key store was lost or is elsewhere.
+
+    Of a table whose rows name their tenants, the others' do not count. home: the new keyring is one that indexes live
+    in, and only fields that have one there count.
+    """
     engine = create_engine(policy.database_url, hide_parameters=True)
     try:
-        full = [table.name for table in metadata.tables.values() if _holds_sealed(engine, table)]
+        full = [
+            table.name for table in metadata.tables.values() if _holds_sealed(engine, table, policy.vault.keyring, home)
+        ]
     finally:
         engine.dispose()
     if full:
         raise PolicyError(
-            f"table {full[0]} holds sealed values and the key store has no keyring {policy.vault.keyring!r}: put"
-            " the key store back from its copy, a new keyring would open none of them"
+            f"table {full[0]} holds sealed values and the key store has no keyring {(home or policy.vault.keyring)!r}:"
+            f" put the key store back from its copy, a new keyring would {'find' if home else 'open'} none of them"
         )
 
 
-def _holds_sealed(engine: Engine, table: Table) -> bool:
+def _holds_sealed(engine: Engine, table: Table, keyring: str, home: str | None) -> bool:
     there = inspect(engine)
     if not there.has_table(table.name, schema=table.schema):
         return False
     stored = {column["name"] for column in there.get_columns(table.name, schema=table.schema)}
     raw = raw_table(table)
-    sealed = [raw.c[column.name].is_not(None) for column in sealed_columns(table) if column.name in stored]
-    first = select(literal(1)).select_from(raw).where(or_(false(), *sealed)).limit(1)
+    sealed = [
+        raw.c[column.name].is_not(None)
+        for column in sealed_columns(table)
+        if column.name in stored
+        and (home is None or any(index.keyring == home for index in definition_of(column).indexes))
+    ]
+    mine = rows_of(table, raw, keyring) if home is None else None
+    asked = select(literal(1)).select_from(raw).where(or_(false(), *sealed), true() if mine is None else mine)
     with engine.connect() as connection:
-        return connection.execute(first).first() is not None
+        return connection.execute(asked.limit(1)).first() is not None
 
 
 def open_keks(policy: Policy, settings: ProviderSettings, formers: Sequence[ProviderSettings] = ()) -> RoutedProvider:

@@ -1,7 +1,8 @@
 """Scan: the rows of a table in batches, with the columns a question needs, opened in memory.
 
 A row of which a needed value does not open is left out: it names another key than those that were opened beforehand,
-or it does not authenticate. How many there were is for operators (`noisevault check`), never for an answer.
+or it does not authenticate. How many there were is for operators (`noisevault check`), never for an answer. Where rows
+name their tenants, those of the fields' keyring are read and no others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from vault.envelope import SealedValue
 from vault.errors import FieldError, PolicyError
 from vault.field import Field
 from vault.raw_table import raw_table
+from vault.tenant_rows import rows_of
 
 ROWS_A_BATCH: Final = 10_000
 
@@ -66,7 +68,10 @@ class Scan:
         fields = [self.fields[name] for name in self.columns if name in self.fields]
         bound = {name for field in fields for name in field.bound_names if name in raw.c}
         names = list(dict.fromkeys([*keys, *self.columns, *sorted(bound)]))
-        return keys, names, select(*(raw.c[name] for name in names))
+        statement = select(*(raw.c[name] for name in names))
+        keyring = next((field.keyring.name for field in self.fields.values()), "")
+        mine = rows_of(self.table, raw, keyring)
+        return keys, names, statement if mine is None else statement.where(mine)
 
     def batches(self) -> Iterator[Batch]:
         """Every row, in one statement's snapshot; nothing is kept between batches."""

@@ -56,6 +56,7 @@ def _index(index: IndexPolicy) -> BlindIndex:
         index.bits,
         index.name,
         scope=index.scope,
+        keyring=index.keyring,
         slow=index.slow,
         low_entropy=index.low_entropy,
     )

@@ -13,6 +13,7 @@ from vault.errors import PolicyError
 from vault.files.csv_file import numbered_rows
 from vault.files.load import load
 from vault.project import Project
+from vault.tenant_rows import require_no_tenants
 
 
 def import_file(
@@ -25,6 +26,7 @@ def import_file(
     """Read a CSV file into a table: every row, or, when one row is wrong, none."""
     with open_project(policy, models) as project:
         name = table or only_table(project)
+        require_no_tenants(project.table(name))
         columns, between = project.policy.table[name], delimiter.replace("\\t", "\t")
         with closing(numbered_rows(file, columns, delimiter=between)) as numbered:
             rows = load(project.engine, project.table(name), numbered)

@@ -19,6 +19,7 @@ from vault.files.cell import EXPECTED, converter
 from vault.mapping import find_all, via
 from vault.policy import ColumnPolicy, ColumnType
 from vault.raw_table import raw_table
+from vault.tenant_rows import require_no_tenants
 
 # Ours: wider rows are shown one below the other.
 MOST_COLUMNS: Final = 6
@@ -40,6 +41,7 @@ def find(
     with open_project(policy, models) as project:
         name = table or only_table(project)
         found = project.table(name)
+        require_no_tenants(found)
         declared = project.policy.table[name].column
         if column not in declared:
             raise PolicyError(f"table {name} has no column {column!r} to look up by; it has: {', '.join(declared)}")
@@ -84,6 +86,8 @@ def show(
     """Show the first rows of a table in key order."""
     with open_project(policy, models) as project:
         name = table or only_table(project)
+        if not raw:
+            require_no_tenants(project.table(name))
         shown = raw_table(project.table(name)) if raw else project.table(name)
         names = visible(shown)
         statement = select(shown).order_by(*shown.primary_key.columns).limit(limit)

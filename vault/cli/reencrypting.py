@@ -13,6 +13,7 @@ from vault.jobs.reencrypt import ROWS_A_BATCH, Reencryption, Report
 from vault.jobs.reencrypt import Progress as Step
 from vault.mapping.definitions import sealed_columns
 from vault.project import Project
+from vault.tenant_rows import tenant_column
 
 
 def reencrypt_tables(
@@ -30,6 +31,16 @@ def reencrypt_tables(
             for one in tables
             if table or sealed_columns(one)
         ]
+        for one in tables:
+            column = tenant_column(one)
+            if column is not None:
+                console.print(
+                    f"{one.name}: rows whose {column.name} is not {project.opened.keyring.name} are other tenants',"
+                    " and are listed as not opening",
+                    highlight=False,
+                    markup=False,
+                    soft_wrap=True,
+                )
         for report in reports:
             console.print(in_one_line(report, project.active_data_key_id), highlight=False, soft_wrap=True)
             for key in report.unreadable:

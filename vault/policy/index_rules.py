@@ -18,6 +18,8 @@ def index_faults(name: str, column: ColumnPolicy, table: TablePolicy) -> Iterato
         yield '.index: two indexes have one name; give the second one of its own, such as name = "rough"'
     for index in column.indexes:
         yield from _normaliser_faults(index, column)
+        if index.keyring is not None and index.scope is not None:
+            yield ".index.keyring: an index that columns share lives in their own keyring; leave scope or this out"
         if column.type == "bool" and not index.low_entropy:
             yield (
                 ".index: a bool has two values, and an index would show which rows have which; leave this out, or"

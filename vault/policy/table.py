@@ -20,7 +20,8 @@ class IndexPolicy(Section):
     """A blind index: look-ups by equality of what the normaliser gives.
 
     name: `bidx` unless given. bits: 256 answers equality, of fewer each row found is opened and compared. region,
-    metadata: of phone. scope: shared by the columns that name it. slow: argon2id. low_entropy: insist on few values.
+    metadata: of phone. scope: shared by the columns that name it. keyring: the one that it lives in, where that is not
+    the policy's. slow: argon2id. low_entropy: insist on few values.
     """
 
     normalise: NormaliserName = "exact"
@@ -29,6 +30,7 @@ class IndexPolicy(Section):
     region: Annotated[str, Field(pattern="^[A-Z]{2}$")] | None = None
     metadata: str | None = None
     scope: Name | None = None
+    keyring: Annotated[str, Field(min_length=1)] | None = None
     slow: bool = False
     low_entropy: bool = False
 
