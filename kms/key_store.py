@@ -16,7 +16,7 @@ from kms.key_database import close_for_good, erase_old_pages, open_key_database,
 from kms.key_record import KeyRecord, KeyringState, KeyState
 from kms.key_rows import keyring_id_of, time_text, to_row
 from kms.key_tables import key_table, keyring_table, metadata
-from kms.locked_keyring import lock_keyring, locked, records_of
+from kms.locked_keyring import lock_keyring, locked, records_of, records_of_all
 from kms.provider import Wrapped
 from kms.schema_version import check_schema_version, record_schema_version
 from kms.two_clocks import read_clocks
@@ -107,6 +107,13 @@ class KeyStore:
     def load_again(self, keyring_id: bytes) -> KeyringState:
         """The keyring with that id as it is now, whatever its name. Raises: as load."""
         return self._load(keyring_table.c.id == keyring_id, keyring_id.hex())
+
+    def load_all(self) -> list[KeyringState]:
+        """Every keyring as it is now, in one transaction. Raises: KeyringError, UnavailableError."""
+        with reading(self.engine) as connection:
+            found = connection.execute(select(keyring_table.c.id, keyring_table.c.name)).all()
+            records = records_of_all(connection)
+            return [KeyringState(keyring_id_of(row), row.name, records.get(keyring_id_of(row), ())) for row in found]
 
     def _load(self, which: ColumnElement[bool], shown: str) -> KeyringState:
         with reading(self.engine) as connection:

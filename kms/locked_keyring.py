@@ -14,7 +14,7 @@ from kms.key_rows import from_row, time_text
 from kms.key_tables import key_table, keyring_table
 from kms.two_clocks import TwoClocks, read_clocks
 
-__all__ = ["LockedKeyring", "lock_keyring", "locked", "records_of"]
+__all__ = ["LockedKeyring", "lock_keyring", "locked", "records_of", "records_of_all"]
 
 
 class LockedKeyring:
@@ -68,3 +68,12 @@ def records_of(connection: Connection, keyring_id: bytes) -> tuple[KeyRecord, ..
     )
     # All at first: an unfinished statement would keep SQLite's file open past the close.
     return tuple(from_row(row) for row in connection.execute(statement).all())
+
+
+def records_of_all(connection: Connection) -> dict[bytes, tuple[KeyRecord, ...]]:
+    """The keys of every keyring by its id, by purpose and sequence. Raises: as records_of."""
+    found: dict[bytes, tuple[KeyRecord, ...]] = {}
+    for row in connection.execute(select(key_table).order_by(key_table.c.purpose, key_table.c.sequence)).all():
+        record = from_row(row)
+        found[record.keyring_id] = (*found.get(record.keyring_id, ()), record)
+    return found

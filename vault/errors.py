@@ -17,7 +17,10 @@ __all__ = [
     "ImportRefusedError",
     "IndexChangedError",
     "InvalidValueError",
+    "JobError",
     "JobIncompleteError",
+    "JobRunningError",
+    "JobTablesError",
     "KeyInUseError",
     "NotSealedError",
     "OtherTenantError",
@@ -56,19 +59,53 @@ class ImportRefusedError(VaultError):
     """A file cannot be imported as it is; nothing of it was written."""
 
 
-class JobIncompleteError(VaultError):
-    """A job ended with rows that it could not bring to their new state; the message counts them."""
+class JobError(VaultError):
+    """A job cannot begin or go on; the message says why, and what to do. What it wrote so far stays."""
 
-    def __init__(self, table: str, remaining: int, unreadable: int) -> None:
-        super().__init__(table, remaining, unreadable)
+
+class JobRunningError(JobError):
+    """The job is run by somebody else now, so this run leaves it to them."""
+
+    def __init__(self, job: str, table: str) -> None:
+        super().__init__(job, table)
+        self.job = job
         self.table = table
-        self.remaining = remaining
-        self.unreadable = unreadable
 
     def __str__(self) -> str:
         return (
-            f"{self.table}: {self.remaining} rows still depend on an older key: run the job again;"
-            f" {self.unreadable} rows do not open: see the job's list"
+            f"{self.job} of {self.table} is run by another process now: look at it by `noisevault jobs list`, end it by"
+            f" `noisevault jobs stop {self.table}`"
+        )
+
+
+class JobTablesError(JobError):
+    """The tables that jobs keep their progress in are missing, and this role may not make them."""
+
+    def __init__(self, ddl: str) -> None:
+        super().__init__(ddl)
+        self.ddl = ddl
+
+    def __str__(self) -> str:
+        return (
+            "the role of this job may not create the tables noisevault_job and noisevault_quarantine: have somebody who"
+            " may run the statements below, and grant the role SELECT, INSERT, UPDATE and DELETE on both\n"
+            f"{self.ddl}"
+        )
+
+
+class JobIncompleteError(JobError):
+    """A job ended with rows that it could not bring to their new state; the message counts them."""
+
+    def __init__(self, table: str, remaining: int, failed: int) -> None:
+        super().__init__(table, remaining, failed)
+        self.table = table
+        self.remaining = remaining
+        self.failed = failed
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}: {self.remaining} rows are not done: run the job again; {self.failed} rows do not open: see"
+            " table noisevault_quarantine"
         )
 
 

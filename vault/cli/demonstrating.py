@@ -17,14 +17,17 @@ import dp
 from dp.errors import BudgetExhaustedError
 from dp.ledger import Ledger
 from vault.bridge import answer, open_ledger
-from vault.cli import asking, initialising, looking, reencrypting, rotating
+from vault.cli import asking, initialising, looking, rotating
+from vault.cli.job_display import job_display
+from vault.cli.job_ending import in_one_line
 from vault.cli.options import open_project
 from vault.demonstration.exact import Exact, by_site
 from vault.demonstration.lookups import LookupsMeanwhile
 from vault.demonstration.people import invented, records, write_csv
 from vault.files.csv_file import numbered_rows
 from vault.files.load import load
-from vault.jobs.reencrypt import ROWS_A_BATCH
+from vault.jobs.engine import Job
+from vault.jobs.reencrypt import Reencrypt
 from vault.project import Project
 from vault.question import parse
 
@@ -75,11 +78,11 @@ def rotate_meanwhile(project: Project, policy: Path) -> None:
     rotating.rotate(policy=policy)
     identities = [(int(r["person"]), invented(r["person"])[2]) for r in islice(records(), 0, 5000, 100)]
     table = project.table(TABLE)
-    with LookupsMeanwhile(project.engine, table, identities) as meanwhile:
-        report = reencrypting.reencrypt_with_progress(project, table, console, ROWS_A_BATCH)
-    console.print(reencrypting.in_one_line(report, project.active_data_key_id))
+    with LookupsMeanwhile(project.engine, table, identities) as meanwhile, job_display(console) as notify:
+        tally = Job(Reencrypt.of(table, project.opened), project.engine, notify=notify).run()
+    console.print(in_one_line(tally, project.active_data_key_id))
     console.print(f"meanwhile {meanwhile.done} look-ups, {meanwhile.wrong} of them wrong")
-    report.require_complete()
+    tally.require_complete()
 
 
 def ask_beside_exact(project: Project, ledger: Ledger) -> None:

@@ -1,74 +1,77 @@
-"""reencrypt: move every sealed value to the active key, with progress."""
+"""reencrypt: move every sealed value to the active key, with progress, services going on."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from sqlalchemy import Table
 
+from vault.cli.interrupting import stops_on_signals
+from vault.cli.job_display import job_display
+from vault.cli.job_ending import end_with, say_tally
+from vault.cli.job_keys import job_keys
 from vault.cli.models import ModelsOption
-from vault.cli.options import POLICY, PolicyOption, open_project
-from vault.jobs.reencrypt import ROWS_A_BATCH, Reencryption, Report
-from vault.jobs.reencrypt import Progress as Step
+from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.jobs.engine import Job, JobSettings
+from vault.jobs.pace import PaceSettings
+from vault.jobs.reencrypt import Reencrypt
 from vault.mapping.definitions import sealed_columns
-from vault.project import Project
-from vault.tenant_rows import tenant_column
+
+__all__ = ["reencrypt_tables"]
+
+DEFAULT: Final = JobSettings()
 
 
 def reencrypt_tables(
     table: Annotated[list[str] | None, typer.Argument(help="Tables; all of the policy when none is given.")] = None,
-    rows_a_batch: Annotated[int, typer.Option(min=1, help="Rows read and written in one transaction.")] = ROWS_A_BATCH,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read and open, say what would be done, write nothing.")
+    ] = (False),
+    rows_per_second: Annotated[
+        float | None, typer.Option(min=0.1, metavar="N", help="Rewrite at most N rows a second.")
+    ] = None,
+    rows_a_batch: Annotated[int, typer.Option(min=1, metavar="N", help="At most N rows in one transaction.")] = (
+        DEFAULT.pace.most_rows
+    ),
+    batch_milliseconds: Annotated[
+        int, typer.Option(min=1, metavar="MS", help="How long a batch is to take; its rows follow from that.")
+    ] = round(DEFAULT.pace.target_seconds * 1000),
+    lock_milliseconds: Annotated[
+        int, typer.Option(min=1, metavar="MS", help="How long a batch waits for a row that a service has locked.")
+    ] = round(DEFAULT.lock_seconds * 1000),
+    patience: Annotated[
+        float, typer.Option(min=0, metavar="S", help="How long an outage of database or key service is waited for.")
+    ] = DEFAULT.patience,
+    after_lease: Annotated[
+        bool, typer.Option("--after-lease", help="Wait until no service can seal by an older key, then look again.")
+    ] = False,
+    tenants: Annotated[
+        bool, typer.Option("--tenants", help="Each value under the keyring that sealed it, of all in the key store.")
+    ] = False,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Move every sealed value to the active key. May be stopped anywhere and started again; services go on."""
+    """Move every sealed value to the active key. May be stopped anywhere and started again; services go on.
+
+    Exit status: 0 no row is left, 3 rows are left or do not open, 4 stopped before the end, 1 refused or failed.
+    """
     with open_project(policy, models) as project:
-        console = Console()
-        tables = [project.table(name) for name in table or project.tables]
-        reports = [
-            reencrypt_with_progress(project, one, console, rows_a_batch)
-            for one in tables
-            if table or sealed_columns(one)
-        ]
-        for one in tables:
-            column = tenant_column(one)
-            if column is not None:
-                console.print(
-                    f"{one.name}: rows whose {column.name} is not {project.opened.keyring.name} are other tenants',"
-                    " and are listed as not opening",
-                    highlight=False,
-                    markup=False,
-                    soft_wrap=True,
-                )
-        for report in reports:
-            console.print(in_one_line(report, project.active_data_key_id), highlight=False, soft_wrap=True)
-            for key in report.unreadable:
-                console.print(f"  {report.table} {key}: does not open; left as it is", highlight=False, markup=False)
-        for report in reports:
-            report.require_complete()
-
-
-def reencrypt_with_progress(project: Project, table: Table, console: Console, rows_a_batch: int) -> Report:
-    """The job, with a bar where somebody looks: none in a file or a pipe."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("rows"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(f"re-encrypting {table.name}", total=None)
-
-        def show(step: Step) -> None:
-            bar.update(task, completed=step.seen, total=step.total)
-
-        return Reencryption(project.engine, table, project.fields(table), rows_a_batch).run(show)
-
-
-def in_one_line(report: Report, key_id: str) -> str:
-    return (
-        f"{report.table}: {report.rewritten} rows rewritten, {report.changed_meanwhile} changed by others meanwhile,"
-        f" {len(report.unreadable)} unreadable; {report.remaining} rows not under key {key_id}"
-    )
+        settings = JobSettings(
+            PaceSettings(
+                target_seconds=batch_milliseconds / 1000, most_rows=rows_a_batch, rows_per_second=rows_per_second
+            ),
+            lock_seconds=lock_milliseconds / 1000,
+            patience=patience,
+            after_lease=after_lease,
+        )
+        named = [project.table(name) for name in table or project.tables]
+        console, tallies = Console(), []
+        with stops_on_signals() as stop, job_display(console, as_lines_of_json=as_json) as notify:
+            for one in named:
+                if (table or sealed_columns(one)) and not stop.is_set():
+                    work = Reencrypt.of(one, job_keys(project, one, tenants=tenants))
+                    job = Job(work, project.engine, settings, notify=notify, stop=stop)
+                    tallies.append(job.rehearse() if dry_run else job.run())
+        for tally in tallies if not as_json else ():
+            say_tally(console, tally, project.active_data_key_id, dry_run=dry_run)
+        end_with(tallies, stopped=stop.is_set())

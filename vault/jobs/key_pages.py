@@ -1,40 +1,74 @@
 """Key pages: a table walked in primary-key order, a page at a time, without OFFSET.
 
 Each page begins after the last key of the one before, so that rows which appear or vanish meanwhile neither
-shift the others nor make one be seen twice.
+shift the others nor make one be seen twice. The database itself orders and compares, by the same collation.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Engine, RowMapping, Select, Table, select
+from sqlalchemy import Column, ColumnElement, Select, Table, and_, bindparam, or_, select, tuple_, type_coerce
 
-from vault.errors import DefinitionError
-from vault.key_order import after_key
+from vault.jobs.change import Key
+from vault.jobs.key_range import KeyRange
+from vault.jobs.stored_key import StoredKey, as_declared
+
+__all__ = ["key_of", "page_statement", "within"]
+
+# These find the place of a row value in an index over several columns; MariaDB does so for the written-out form.
+ROW_VALUES = frozenset({"postgresql", "sqlite"})
 
 
-def page_statement(table: Table, columns: Sequence[str], last: Sequence[Any] | None, rows: int) -> Select[Any]:
-    """The next page: the primary key and `columns`, at most `rows` rows, in key order."""
+def page_statement(table: Table, reads: Sequence[str], key_range: KeyRange, rows: int, dialect: str) -> Select[Any]:
+    """The first page of a range: the primary key and `reads`, at most `rows` rows, in key order."""
     keys = list(table.primary_key.columns)
-    others = [table.c[name] for name in columns if name not in table.primary_key.columns]
-    statement = select(*keys, *others).order_by(*keys).limit(rows)
-    return statement if last is None else statement.where(after_key(table.primary_key.columns, last))
+    also = [_declared(table.c[name]) if name in table.primary_key.columns else table.c[name] for name in reads]
+    return select(*keys, *also).where(*within(table, key_range, dialect)).order_by(*keys).limit(rows)
 
 
-def pages(engine: Engine, table: Table, columns: Sequence[str], rows: int) -> Iterator[Sequence[RowMapping]]:
-    """Every row of the table, in pages; each page is read in a transaction of its own, ended before it is given.
+def key_of(table: Table, row: Any) -> Key:
+    """The primary key of a row that was read, as the driver gave it."""
+    return tuple(row[column.name] for column in table.primary_key.columns)
 
-    Raises: DefinitionError for a table without a primary key, which has no next page.
-    """
-    keys = [column.name for column in table.primary_key.columns]
-    if not keys:
-        raise DefinitionError(f"{table.fullname} has no primary key to walk it by: declare one")
-    last: Sequence[Any] | None = None
-    while True:
-        with engine.connect() as connection:
-            page = connection.execute(page_statement(table, columns, last, rows)).mappings().all()
-        if page:
-            yield page
-        if len(page) < rows:
-            return
-        last = [page[-1][key] for key in keys]
+
+def within(table: Table, key_range: KeyRange, dialect: str) -> list[ColumnElement[bool]]:
+    """The conditions of a range, in the form that the database answers from its index."""
+    keys, conditions = list(table.primary_key.columns), []
+    if key_range.after is not None:
+        conditions.append(_after(keys, key_range.after, dialect))
+    if key_range.up_to is not None:
+        conditions.append(_up_to(keys, key_range.up_to, dialect))
+    return conditions
+
+
+def _declared(column: "Column[Any]") -> ColumnElement[Any]:
+    kind = column.type.declared if isinstance(column.type, StoredKey) else column.type
+    return type_coerce(column, kind).label(as_declared(column.name))
+
+
+def _after(keys: "list[Column[Any]]", last: Key, dialect: str) -> ColumnElement[bool]:
+    if len(keys) == 1 and last[0] is not None:
+        return keys[0].__gt__(last[0])
+    if dialect in ROW_VALUES and None not in last:
+        return tuple_(*keys).__gt__(_row_value(keys, last))
+    return or_(*(and_(*_same(keys, last, depth), _greater(keys[depth], last[depth])) for depth in range(len(keys))))
+
+
+def _up_to(keys: "list[Column[Any]]", last: Key, dialect: str) -> ColumnElement[bool]:
+    if dialect in ROW_VALUES and None not in last:
+        return tuple_(*keys).__le__(_row_value(keys, last)) if len(keys) > 1 else keys[0].__le__(last[0])
+    less = [and_(*_same(keys, last, depth), keys[depth].__lt__(last[depth])) for depth in range(len(keys))]
+    return or_(*less, and_(*_same(keys, last, len(keys))))
+
+
+def _row_value(keys: "list[Column[Any]]", last: Key) -> ColumnElement[Any]:
+    return tuple_(*(bindparam(None, value, type_=key.type) for key, value in zip(keys, last, strict=True)))
+
+
+def _same(keys: "list[Column[Any]]", last: Key, depth: int) -> list[ColumnElement[bool]]:
+    return [key == value for key, value in zip(keys[:depth], last[:depth], strict=True)]
+
+
+def _greater(key: "Column[Any]", value: Any) -> ColumnElement[bool]:
+    """SQLite alone has NULL in a primary key, before all else."""
+    return key.is_not(None) if value is None else key.__gt__(value)

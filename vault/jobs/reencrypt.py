@@ -1,136 +1,241 @@
-"""Reencrypt: every sealed value of a table moves to the active key and generation, while services use it.
+"""Reencrypt: every sealed value of a table moves to the active key and the declared generation, services going on.
 
-The state of the work is the data itself: the header of each sealed value. So the job may be killed anywhere and
-started again. A row is written back only if all its sealed columns still hold the bytes that were read
-(compare-and-swap); what a service wrote meanwhile stays as the service wrote it and is looked at again. A row of
-which a value does not open is left byte for byte, and listed.
+The state of the work is the data itself: the header of each sealed value. A row of which a value does not open is left
+byte for byte, and listed.
 """
 
-import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Table, bindparam, func, select, update
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    LargeBinary,
+    RowMapping,
+    Select,
+    Table,
+    case,
+    func,
+    literal,
+    null,
+    select,
+    type_coerce,
+)
 
-from vault.errors import JobIncompleteError
+from kms import KeyringClosedError, LeaseSettings, Purpose
+from vault.envelope import HEADER_BYTES, OVERHEAD_BYTES
 from vault.field import Field
-from vault.jobs.contention import was_ended_for_another
-from vault.jobs.key_pages import pages
-from vault.jobs.renewal import Renewal, current_header, is_stale, renew
-from vault.raw_table import raw_table
+from vault.jobs.change import Change, Failed
+from vault.jobs.key_pages import key_of
+from vault.jobs.renewal import current_header, is_stale, opens, renew_values
+from vault.jobs.row_keyrings import RowKeyrings, keys_goal, row_keyrings
+from vault.jobs.stored_key import StoredKey, as_declared, job_table
+from vault.mapping.definitions import definition_of, sealed_columns
+from vault.opened import OpenedVault
+from vault.tenants import TenantVaults
 
-ROWS_A_BATCH: Final = 1000
-# Ours: a pass after which rows had changed meanwhile is followed by another, at most so often.
-PASSES: Final = 5
+__all__ = ["Reencrypt"]
 
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a pass is: rows seen of the rows there were when it began."""
-
-    number: int
-    seen: int
-    total: int
+BODY: Final = bytes(OVERHEAD_BYTES - HEADER_BYTES)
+UNSEALED: Final = "is not a sealed value"
 
 
-@dataclass(slots=True)
-class Report:
-    """What one run did, in rows; `unreadable` holds the primary keys of the rows that were left as they are."""
+class Reencrypt:
+    """The work of re-encrypting the sealed columns of a table. Satisfies Work, Rehearses and Leased."""
 
-    table: str
-    rewritten: int = 0
-    changed_meanwhile: int = 0
-    remaining: int = 0
-    unreadable: list[tuple[Any, ...]] = dataclasses.field(default_factory=list)
+    name = "reencrypt"
 
-    def require_complete(self) -> None:
-        """Raises: JobIncompleteError if a row still depends on an older key."""
-        if self.remaining or self.unreadable:
-            raise JobIncompleteError(self.table, self.remaining, len(self.unreadable))
+    def __init__(
+        self,
+        table: Table,
+        keyrings: RowKeyrings,
+        *,
+        lease: float = LeaseSettings().sealing,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """table: as it is mapped. lease: seconds for which a service may seal by a key that another has replaced."""
+        self.table = job_table(table)
+        self._keyrings = keyrings
+        self._definitions = {column.name: definition_of(column) for column in sealed_columns(table)}
+        self._lease = lease
+        self._now = now
+        self._columns = list(self._definitions)
+        self._bound: dict[str, tuple[str, ...]] = {}
+        self.refresh()
 
+    @classmethod
+    def of(cls, table: Table, opened: OpenedVault | TenantVaults) -> "Reencrypt":
+        """Raises: DefinitionChangedError, KmsError; DefinitionError for a table without a primary key."""
+        return cls(table, row_keyrings(table, opened))
 
-@dataclass(frozen=True, slots=True)
-class Reencryption:
-    """Rewrites each row of `table` of which one of `fields` (by column name) has an older key or generation."""
+    @property
+    def goal(self) -> str:
+        parts = [f"{name} {definition.fingerprint}" for name, definition in self._definitions.items()]
+        return hashlib.sha256("\n".join([*parts, keys_goal(self._states)]).encode()).hexdigest()
 
-    engine: Engine
-    table: Table
-    fields: Mapping[str, Field]
-    rows_a_batch: int = ROWS_A_BATCH
+    @property
+    def reads(self) -> list[str]:
+        bound = {name for names in self._bound.values() for name in names}
+        return [*self._columns, *sorted(bound | set(self._keyrings.tenant_columns.values()))]
 
-    def run(self, progress: Callable[[Progress], None] = lambda _: None) -> Report:
-        """Until a pass meets no row that changed meanwhile; then count what is left, by a scan of its own."""
-        report = Report(self.table.fullname)
-        for keyring in {id(field.keyring): field.keyring for field in self.fields.values()}.values():
-            keyring.records()  # reads the store: a rotation by another process is seen at once, not a lease later
-        for number in range(1, PASSES + 1):
-            changed_before = report.changed_meanwhile
-            self._one_pass(number, report, progress)
-            if report.changed_meanwhile == changed_before:
-                break
-        report.remaining = max(0, self.count_stale() - len(report.unreadable))
-        return report
+    @property
+    def compares(self) -> list[str]:
+        return self._columns
 
-    def count_stale(self) -> int:
-        """The rows in which a field is not under the active key, or of an older generation."""
-        current = {name: current_header(field) for name, field in self.fields.items()}
-        raw = raw_table(self.table)
-        return sum(
-            any(is_stale(current[name], row[name]) for name in current)
-            for page in pages(self.engine, raw, list(current), self.rows_a_batch)
-            for row in page
-        )
+    @property
+    def sets(self) -> list[str]:
+        return self._columns
 
-    def _one_pass(self, number: int, report: Report, progress: Callable[[Progress], None]) -> None:
-        raw = raw_table(self.table)
-        bound = {name for field in self.fields.values() for name in field.bound_names if name in raw.c}
-        with self.engine.connect() as connection:
-            total = connection.scalar(select(func.count()).select_from(raw)) or 0
-        seen = 0
-        report.unreadable = []
-        for page in pages(self.engine, raw, [*self.fields, *sorted(bound)], self.rows_a_batch):
-            changes, unreadable = renew(self.fields, page)
-            report.unreadable += [tuple(row[key.name] for key in raw.primary_key.columns) for row in unreadable]
-            written = self._write(raw, changes)
-            report.rewritten += written
-            report.changed_meanwhile += len(changes) - written
-            seen += len(page)
-            progress(Progress(number, seen, max(total, seen)))
+    def refresh(self) -> None:
+        self._keyrings.refresh()
+        self._states = self._keyrings.states()
+        self._bound = {
+            name: tuple(bound for bound in self._keyrings.bound_names(name) if bound in self.table.c)
+            for name in self._columns
+        }
 
-    def _write(self, raw: Table, changes: Sequence[Renewal]) -> int:
-        """Compare and swap, in one short transaction; returns how many rows still were as they had been read.
+    def unsafe_seconds(self) -> float:
+        """The rest of the sealing lease after the last rotation: services may seal by the older key until then."""
+        ages = []
+        for state in self._states:
+            active = state.active(Purpose.DATA)
+            if active is not None and active.sequence > 1:
+                ages.append((self._now() - active.changed_at).total_seconds())
+        return max(0.0, self._lease - max(0.0, min(ages))) if ages else 0.0
 
-        Of none when the database ended the transaction for a service's: those rows are looked at again.
-        """
-        if not changes:
-            return 0
-        names = list(self.fields)
-        same_row = [column == bindparam(f"key_{column.name}") for column in raw.primary_key.columns]
-        unchanged = [raw.c[name].is_not_distinct_from(bindparam(f"old_{name}")) for name in names]
-        statement = update(raw).where(*same_row, *unchanged).values({n: bindparam(f"new_{n}") for n in names})
-        parameters = [
-            {f"key_{column.name}": change.row[column.name] for column in raw.primary_key.columns}
-            | {f"old_{name}": change.row[name] for name in names}
-            | {f"new_{name}": change.renewed.get(name, change.row[name]) for name in names}
-            for change in changes
+    def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
+        renewed: list[dict[str, bytes]] = [{} for _ in rows]
+        failed: dict[int, list[tuple[str, str]]] = defaultdict(list)
+        for name in self._columns:
+            for field, due in self._due(name, rows, failed):
+                stored = [rows[at][name] for at in due]
+                for at, new in zip(due, renew_values(field, stored, self._contexts(name, rows, due)), strict=True):
+                    if isinstance(new, str):
+                        failed[at].append((name, new))
+                    else:
+                        renewed[at][name] = new
+        changes = [
+            self._change(row, new)
+            for at, (row, new) in enumerate(zip(rows, renewed, strict=True))
+            if new and at not in failed
         ]
-        try:
-            with self._writing() as connection:
-                return connection.execute(statement, parameters).rowcount
-        except DBAPIError as error:
-            if not was_ended_for_another(error):
-                raise
-        return 0
+        return changes, self._failed(rows, failed)
 
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        """MariaDB's own level would lock the gaps beside the rows as well, where services insert."""
-        with self.engine.begin() as connection:
-            if connection.dialect.name in {"mysql", "mariadb"}:
-                connection.exec_driver_sql(
-                    "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
-                )  # of the one that begins here
-            yield connection
+    def rehearse(self, rows: Sequence[RowMapping]) -> tuple[int, list[Failed]]:
+        """Opens what is due and seals nothing."""
+        failed: dict[int, list[tuple[str, str]]] = defaultdict(list)
+        found: set[int] = set()
+        for name in self._columns:
+            for field, due in self._due(name, rows, failed):
+                reasons = opens(field, [rows[at][name] for at in due], self._contexts(name, rows, due))
+                found.update(due)
+                for at, reason in zip(due, reasons, strict=True):
+                    if reason is not None:
+                        failed[at].append((name, reason))
+        return len(found - failed.keys()), self._failed(rows, failed)
+
+    def groups(self, within: Sequence[ColumnElement[bool]] = ()) -> Select[Any]:
+        tenants = sorted(set(self._keyrings.tenant_columns.values()))
+        heads = [_head(self.table.c[name]).label(f"head_{at}") for at, name in enumerate(self._columns)]
+        named = [_declared(self.table, name).label(f"tenant_{at}") for at, name in enumerate(tenants)]
+        inner = select(*heads, *named).where(*within).subquery()
+        return select(*inner.c, func.count().label("rows")).group_by(*inner.c)
+
+    def unfinished(self, group: RowMapping) -> Mapping[str, str]:
+        tenants = sorted(set(self._keyrings.tenant_columns.values()))
+        found = {}
+        for at, name in enumerate(self._columns):
+            head = group[f"head_{at}"]
+            if head is None:
+                continue
+            tenant = self._keyrings.tenant_columns.get(name)
+            named = None if tenant is None else group[f"tenant_{tenants.index(tenant)}"]
+            reason = self._unfinished(name, head, named)
+            if reason:
+                found[name] = reason
+        return found
+
+    def _unfinished(self, name: str, head: Any, tenant: Any) -> str:
+        if not isinstance(head, bytes) or len(head) != HEADER_BYTES:
+            return UNSEALED
+        field = self._keyrings.field(name, head + BODY, tenant)
+        if isinstance(field, str):
+            return field
+        current = self._header(field)
+        if current is None or not is_stale(current, head + BODY):
+            return ""
+        if head[2:] == current[2:]:
+            return f"of generation {head[1]} of its definition"
+        return f"under key {head[2:].hex()}" if head[0] == current[0] else UNSEALED
+
+    def _due(
+        self, name: str, rows: Sequence[RowMapping], failed: dict[int, list[tuple[str, str]]]
+    ) -> list[tuple[Field, list[int]]]:
+        """The rows whose value is due, by the field that serves them; those that none serves are failed."""
+        keyrings = self._keyrings
+        if keyrings.is_one:
+            field = keyrings.field(name, None, None)
+            assert isinstance(field, Field)  # noqa: S101  # one keyring always serves
+            current = current_header(field)
+            due = [at for at, row in enumerate(rows) if is_stale(current, row[name])]
+            return [(field, due)] if due else []
+        served: dict[int, tuple[Field, bytes | None, list[int]]] = {}
+        column = keyrings.tenant_columns.get(name)
+        for at, row in enumerate(rows):
+            if row[name] is None:
+                continue
+            field = keyrings.field(name, row[name], None if column is None else self._plain(row, column))
+            if isinstance(field, str):
+                failed[at].append((name, field))
+                continue
+            if id(field) not in served:
+                served[id(field)] = (field, self._header(field), [])
+            _, active, due = served[id(field)]
+            if active is not None and is_stale(active, row[name]):
+                due.append(at)
+        return [(field, due) for field, _, due in served.values() if due]
+
+    def _header(self, field: Field) -> bytes | None:
+        """None where a tenant's keyring is closed: nothing of it is due. With one keyring for all that ends the run."""
+        try:
+            return current_header(field)
+        except KeyringClosedError:
+            if self._keyrings.is_one:
+                raise
+            return None
+
+    def _contexts(self, name: str, rows: Sequence[RowMapping], due: Sequence[int]) -> list[dict[str, Any]]:
+        bound = self._bound[name]
+        return [{b: self._plain(rows[at], b) for b in bound} for at in due] if bound else []
+
+    def _plain(self, row: RowMapping, name: str) -> Any:
+        """A plain column as it is declared, which a key column is not under its own name."""
+        return row[as_declared(name) if name in self.table.primary_key.columns else name]
+
+    def _change(self, row: RowMapping, new: Mapping[str, bytes]) -> Change:
+        old = tuple(row[name] for name in self._columns)
+        return Change(key_of(self.table, row), old, tuple(new.get(name, row[name]) for name in self._columns))
+
+    def _failed(self, rows: Sequence[RowMapping], failed: Mapping[int, list[tuple[str, str]]]) -> list[Failed]:
+        return [
+            Failed(key_of(self.table, rows[at]), name, reason)
+            for at, reasons in sorted(failed.items())
+            for name, reason in reasons
+        ]
+
+
+def _head(column: Any) -> ColumnElement[Any]:
+    """NULL for NULL, nothing for what is too short to be sealed, else the header."""
+    return case(
+        (column.is_(None), null()),
+        (func.length(column, type_=Integer()) < OVERHEAD_BYTES, literal(b"", LargeBinary())),
+        else_=func.substr(column, 1, HEADER_BYTES, type_=LargeBinary()),
+    )
+
+
+def _declared(table: Table, name: str) -> ColumnElement[Any]:
+    column = table.c[name]
+    return type_coerce(column, column.type.declared) if isinstance(column.type, StoredKey) else column

@@ -1,28 +1,20 @@
-"""Renewal: what one page of rows becomes under the active key and generation, worked out in memory by the column."""
+"""Renewal: what the stored values of one column become under the active key and generation, in memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import RowMapping
-
 from kms import Purpose
-from vault.envelope import header
+from vault.envelope import HEADER_BYTES, header, looks_sealed
 from vault.errors import FieldError
 from vault.field import Field
-from vault.scan import key_id_of
 
+__all__ = ["current_header", "is_stale", "opens", "renew_values"]
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Renewal:
-    """One row that is due: the row as it was read, and the new stored bytes of the columns that change."""
-
-    row: RowMapping
-    renewed: Mapping[str, bytes]
+Row = Mapping[str, Any]
 
 
 def current_header(field: Field) -> bytes:
-    """How what the field seals now begins: its generation and the active key."""
+    """How what the field seals now begins: its generation and the active key. Raises: KmsError."""
     return header(field.definition.generation, field.keyring.sealing(Purpose.DATA).key.key_id)
 
 
@@ -30,27 +22,41 @@ def is_stale(current: bytes, stored: Any) -> bool:
     """Whether a stored value is under another key than the active one, or of an older generation; NULL never is."""
     if stored is None:
         return False
-    return key_id_of(stored) != current[2:] or stored[1] < current[1]
+    if not looks_sealed(stored):
+        return True
+    return bool(stored[2:HEADER_BYTES] != current[2:] or stored[1] < current[1])
 
 
-def renew(fields: Mapping[str, Field], page: Sequence[RowMapping]) -> tuple[list[Renewal], list[RowMapping]]:
-    """The rows of the page that are due, and those of which a value does not open."""
-    renewed: list[dict[str, bytes]] = [{} for _ in page]
-    unreadable: set[int] = set()
-    for name, field in fields.items():
-        current = current_header(field)
-        due = [at for at, row in enumerate(page) if is_stale(current, row[name])]
-        rows: list[Mapping[str, Any]] = [{b: page[at][b] for b in field.bound_names if b in page[at]} for at in due]
-        values = field.open_many([page[at][name] for at in due], rows, on_error="mark")
-        opened = [at for at, value in enumerate(values) if not isinstance(value, FieldError)]
-        unreadable.update(due[at] for at in set(range(len(due))) - set(opened))
-        sealed = field.seal_many([values[at] for at in opened], [rows[at] for at in opened])
-        for at, new in zip(opened, sealed, strict=True):
-            if new is not None:
-                renewed[due[at]][name] = new
-    changes = [
-        Renewal(row, new)
-        for at, (row, new) in enumerate(zip(page, renewed, strict=True))
-        if new and at not in unreadable
-    ]
-    return changes, [page[at] for at in sorted(unreadable)]
+def opens(field: Field, stored: Sequence[Any], rows: Sequence[Row]) -> list[str | None]:
+    """For each value, None if it opens, else the reason why not."""
+    opened = field.open_many(stored, rows or None, on_error="mark")
+    return [value.reason if isinstance(value, FieldError) else None for value in opened]
+
+
+def renew_values(field: Field, stored: Sequence[Any], rows: Sequence[Row]) -> list[bytes | str]:
+    """Each value sealed anew, or the reason why it was not: it does not open, or the definition cannot hold it.
+
+    rows: of a field that is bound to its row, by some generation; empty otherwise. Raises: KmsError.
+    """
+    values = field.open_many(stored, rows or None, on_error="mark")
+    opened = [at for at, value in enumerate(values) if not isinstance(value, FieldError)]
+    kept_rows = [rows[at] for at in opened] if rows else []
+    renewed: list[bytes | str] = [value.reason if isinstance(value, FieldError) else "" for value in values]
+    for at, new in zip(opened, _seal(field, [values[at] for at in opened], kept_rows), strict=True):
+        renewed[at] = new
+    return renewed
+
+
+def _seal(field: Field, values: Sequence[Any], rows: Sequence[Row]) -> list[bytes | str]:
+    try:
+        return [new or b"" for new in field.seal_many(values, rows or None)]
+    except FieldError:
+        pass  # one by one, to tell which
+    return [_seal_one(field, value, rows[at] if rows else None) for at, value in enumerate(values)]
+
+
+def _seal_one(field: Field, value: Any, row: Row | None) -> bytes | str:
+    try:
+        return field.seal(value, row) or b""
+    except FieldError as error:
+        return error.reason

@@ -4,32 +4,37 @@ from sqlalchemy import insert, select, update
 
 from kms import Purpose
 from tests.vault.projects import make_project, visit
-from vault.jobs.renewal import is_stale, renew
+from vault.jobs.renewal import current_header, is_stale, opens, renew_values
 from vault.raw_table import raw_table
 
 
-def test_only_what_is_due_is_sealed_anew_and_a_bad_row_holds_up_no_other(tmp_path: Path) -> None:
+def test_each_value_is_sealed_anew_or_has_the_reason_why_not(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     table = project.table("visit")
-    raw, fields = raw_table(table), project.fields(table)
+    raw, field = raw_table(table), project.fields(table)["diagnosis"]
     with project.engine.begin() as connection:
-        connection.execute(insert(table), [visit(0), visit(1)])
-        project.opened.keyring.lifecycle.rotate(Purpose.DATA)
-        connection.execute(insert(table), [visit(2)])
-        connection.execute(update(raw).where(raw.c.person == 1).values(spending=b"\x01" + bytes(40)))
+        connection.execute(insert(table), [visit(0), visit(1), visit(2)])
+        connection.execute(update(raw).where(raw.c.person == 1).values(diagnosis=b"\x01" + bytes(40)))
         page = connection.execute(select(raw).order_by(raw.c.person)).mappings().all()
-    changes, unreadable = renew(fields, page)
-    assert [(change.row["person"], set(change.renewed)) for change in changes] == [
-        (0, {"national_id", "diagnosis", "spending"})
-    ]
-    assert [row["person"] for row in unreadable] == [1]
-    assert "asthma" not in repr(changes)
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
+    stored = [row["diagnosis"] for row in page]
+    rows = [{"person": row["person"], "year": row["year"]} for row in page]
+    first, bad, last = renew_values(field, stored, rows)
+    assert isinstance(bad, str)
+    assert "not a sealed value" in bad
+    assert opens(field, stored, rows) == [None, bad, None]
+    for new, row in ((first, rows[0]), (last, rows[2])):
+        assert isinstance(new, bytes)
+        assert new.startswith(current_header(field))
+        assert field.open(new, row) == "asthma"
 
 
 def test_null_is_never_stale_and_what_is_not_sealed_or_of_an_older_generation_always_is() -> None:
     current = b"\x01\x02abcd"
     assert not is_stale(current, None)
     assert is_stale(current, b"plain")
+    assert is_stale(current, "text")
+    assert is_stale(current, current)  # too short to be sealed
     assert is_stale(current, b"\x01\x02abce" + bytes(28))
     assert is_stale(current, b"\x01\x01abcd" + bytes(28))
     assert not is_stale(current, b"\x01\x02abcd" + bytes(28))

@@ -1,0 +1,27 @@
+"""Change: one row that a job rewrites; and Failed, one value that it cannot, with a reason that holds no value."""
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Change", "Failed", "Key"]
+
+# A primary key as the driver gives it, in the order of table.primary_key.columns.
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Change:
+    """old: what was read of the columns that the work compares, in their order. new: what those that it sets become."""
+
+    key: Key
+    old: tuple[Any, ...]
+    new: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Failed:
+    """A value that was left byte for byte. reason: for an operator; it never holds a value."""
+
+    key: Key
+    column: str
+    reason: str

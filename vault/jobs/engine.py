@@ -1,0 +1,225 @@
+"""Engine: runs the work of a job over a range of keys: read a page, renew it, write it, note how far; then prove it.
+
+The state of the work is the data itself, so a run may be killed anywhere and started again. While a batch is written
+over a second connection, the next page is read and sealed; SQLite, which has one writer, takes turns.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from sqlalchemy import Engine, func, select
+
+from vault.errors import JobIncompleteError
+from vault.jobs import quarantine
+from vault.jobs.batch import CommitsBatches
+from vault.jobs.events import Began, Ended, Event, Held, Proved, Waiting
+from vault.jobs.heart import Heart
+from vault.jobs.job_store import JobName, JobState, JobStore, Taken
+from vault.jobs.key_pages import within
+from vault.jobs.key_range import WHOLE, KeyRange
+from vault.jobs.one_pass import Pass, PassResult
+from vault.jobs.outage import Outage
+from vault.jobs.pace import Pace, PaceSettings
+from vault.jobs.proof import Proof, prove
+from vault.jobs.short_transaction import short_transaction
+from vault.jobs.work import Leased, Work
+from vault.jobs.writing_one_by_one import WritesOneByOne
+
+__all__ = ["Job", "JobSettings", "Tally"]
+
+LOOK_SECONDS: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """passes: at most so many, while rows change meanwhile. tries: of one transaction that the database ends.
+
+    lock_seconds: how long a batch waits for somebody's lock. patience: how many seconds an outage may last.
+    beat: seconds between two signs of life; silence: without one, a run is taken for dead.
+    after_lease: wait until no service can write as before, and look again.
+    """
+
+    pace: PaceSettings = field(default_factory=PaceSettings)
+    passes: int = 5
+    tries: int = 5
+    lock_seconds: float = 1.0
+    patience: float = 120.0
+    beat: float = 1.0
+    silence: float = 10.0
+    after_lease: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What one run did, in rows. failed: in the quarantine; remaining: others that are not as the job leaves them.
+
+    unsafe_seconds: for so long a service may still write as before, which this run cannot have seen.
+    """
+
+    job: str
+    table: str
+    rewritten: int = 0
+    changed_meanwhile: int = 0
+    failed: int = 0
+    remaining: int = 0
+    why: tuple[tuple[str, str, int], ...] = ()
+    outcome: JobState = JobState.COMPLETE
+    unsafe_seconds: float = 0.0
+
+    def require_complete(self) -> None:
+        """Raises: JobIncompleteError if a row is not done, or the run was ended before it was through."""
+        if self.outcome is not JobState.COMPLETE:
+            raise JobIncompleteError(self.table, self.remaining, self.failed)
+
+
+def _nobody(_event: Event) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run of a work over a key range. stop: to be set, by whoever wants it to end after the batch in hand."""
+
+    work: Work
+    engine: Engine
+    settings: JobSettings = JobSettings()
+    key_range: KeyRange = WHOLE
+    notify: Callable[[Event], None] = _nobody
+    stop: threading.Event = field(default_factory=threading.Event)
+    clock: Callable[[], float] = time.monotonic
+
+    def run(self) -> Tally:
+        """Until a pass misses no row and the proof finds none left, at most `passes` times.
+
+        Raises: JobRunningError when another run of the job lives; JobTablesError; JobError when the database or the
+        key service stays away; KmsError; DefinitionError for a table without a primary key.
+        """
+        outage = self._outage()
+        store = JobStore(self.engine)
+        outage.outlast(store.create)
+        outage.outlast(self.work.refresh)
+        total = outage.outlast(self._count)
+        name = JobName.of(self.work.name, self.work.table.fullname, self.key_range)
+        taken = outage.outlast(lambda: store.take(name, self.work.goal, total, self.settings.silence))
+        self.notify(Began(name.job, name.table, total, taken.resumed, taken.number, taken.seen))
+        with Heart(store, taken, self.settings.beat, self.stop) as heart:
+            tally = self._passes(store, taken, heart, total)
+        outage.outlast(lambda: store.tell(taken, tally.outcome))
+        self._ended(tally)
+        return tally
+
+    def rehearse(self) -> Tally:
+        """Read and open, write nothing at all: `rewritten` is what a run would rewrite. Raises: as run."""
+        self._outage().outlast(self.work.refresh)
+        total = self._outage().outlast(self._count)
+        name = JobName(self.work.name, self.work.table.fullname)
+        self.notify(Began(name.job, name.table, total, dry_run=True))
+        result = Pass(self.work, self.engine, self.key_range, self._outage(), self.notify, self.clock).rehearse(
+            Pace.begin(self.settings.pace), total, self.stop
+        )
+        outcome = JobState.STOPPED if result.stopped else JobState.INCOMPLETE if result.failed else JobState.COMPLETE
+        tally = Tally(name.job, name.table, result.rewritten, 0, result.failed, outcome=outcome)
+        self._ended(tally)
+        return tally
+
+    def _passes(self, store: JobStore, taken: Taken, heart: Heart, total: int) -> Tally:
+        tally = Tally(taken.name.job, taken.name.table)
+        last = taken.number + self.settings.passes - 1
+        while True:
+            result = self._pass(store, taken, heart, total)
+            tally = replace(
+                tally,
+                rewritten=tally.rewritten + result.rewritten,
+                changed_meanwhile=tally.changed_meanwhile + result.missed - taken.missed,
+                failed=result.failed,
+            )
+            if result.stopped:
+                return replace(tally, outcome=JobState.STOPPED)
+            if taken.number >= last or not result.missed:
+                tally = self._proved(tally, heart)
+                if heart.is_stopping() and tally.outcome is not JobState.COMPLETE:
+                    return replace(tally, outcome=JobState.STOPPED)
+                if taken.number >= last or not tally.remaining:
+                    return tally
+            heart.rest(min(LOOK_SECONDS * taken.number, 1.0))  # whoever holds a row may let it go
+            taken, total = self._next(store, taken)
+
+    def _pass(self, store: JobStore, taken: Taken, heart: Heart, total: int) -> PassResult:
+        commits = CommitsBatches(
+            self.engine,
+            store,
+            WritesOneByOne(self.work),
+            self._outage(),
+            self.settings.tries,
+            self.settings.lock_seconds,
+        )
+        one = Pass(self.work, self.engine, self.key_range, self._outage(), self.notify, self.clock)
+        result = one.run(
+            taken, commits, heart, Pace.begin(self.settings.pace), total, lambda: self._hold(store, taken, heart)
+        )
+        if not result.stopped and self.key_range.is_whole:
+            self._outage().outlast(lambda: self._let_go(taken))
+        return result
+
+    def _let_go(self, taken: Taken) -> None:
+        with short_transaction(self.engine, self.settings.lock_seconds) as connection:
+            quarantine.let_go(connection, taken.name.job, taken.name.table, taken.mark)
+
+    def _next(self, store: JobStore, taken: Taken) -> tuple[Taken, int]:
+        """Begin the next pass."""
+        outage = self._outage()
+        outage.outlast(self.work.refresh)
+        total = outage.outlast(self._count)
+        number = taken.number + 1
+        following = Taken(taken.name, taken.run, f"{taken.run[:24]}-{number}", number)
+        outage.outlast(lambda: store.begin_pass(following, self.work.goal, total))
+        return following, total
+
+    def _proved(self, tally: Tally, heart: Heart) -> Tally:
+        """Count what is left; if asked to, only when no service can write as before any more."""
+        outage = self._outage()
+        outage.outlast(self.work.refresh)
+        unsafe = self.work.unsafe_seconds() if isinstance(self.work, Leased) else 0.0
+        if self.settings.after_lease and unsafe > 0:
+            self.notify(Waiting(tally.job, tally.table, "services may seal by the older key until then", unsafe))
+            end = self.clock() + unsafe
+            while self.clock() < end and not heart.is_stopping():
+                heart.rest(min(LOOK_SECONDS, max(0.0, end - self.clock())))
+            unsafe = max(0.0, end - self.clock())
+        proof: Proof = outage.outlast(lambda: prove(self.engine, self.work, self.key_range))
+        remaining = max(0, proof.remaining - tally.failed)
+        self.notify(Proved(tally.job, tally.table, proof.remaining, tally.failed, proof.reasons))
+        outcome = JobState.INCOMPLETE if remaining or tally.failed else JobState.COMPLETE
+        return replace(tally, remaining=remaining, why=proof.reasons, outcome=outcome, unsafe_seconds=unsafe)
+
+    def _hold(self, store: JobStore, taken: Taken, heart: Heart) -> None:
+        """Do nothing for as long as an operator wishes."""
+        if not heart.is_paused():
+            return
+        self.notify(Held(taken.name.job, taken.name.table, paused=True))
+        self._outage().outlast(lambda: store.tell(taken, JobState.PAUSED))
+        while True:
+            heart.rest(LOOK_SECONDS)
+            if not heart.is_paused():
+                break
+        self._outage().outlast(lambda: store.tell(taken, JobState.RUNNING))
+        self.notify(Held(taken.name.job, taken.name.table, paused=False))
+
+    def _count(self) -> int:
+        table = self.work.table
+        conditions = within(table, self.key_range, self.engine.dialect.name)
+        with self.engine.connect() as connection:
+            return connection.scalar(select(func.count()).select_from(table).where(*conditions)) or 0
+
+    def _outage(self) -> Outage:
+        def told(reason: str, seconds: float) -> None:
+            self.notify(Waiting(self.work.name, self.work.table.fullname, reason, seconds))
+
+        return Outage(self.settings.patience, told, self.stop.is_set)
+
+    def _ended(self, tally: Tally) -> None:
+        counts = (tally.rewritten, tally.changed_meanwhile, tally.failed, tally.remaining)
+        self.notify(Ended(tally.job, tally.table, tally.outcome.value, *counts, tally.unsafe_seconds))
