@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Table, and_, insert, select
+from sqlalchemy import Connection, Engine, Table, and_, insert, inspect, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.schema import CreateTable
 
@@ -26,7 +26,7 @@ from vault.index_home import IndexHome, at_home, no_home
 from vault.index_slot import SlotKeys, SlotPin
 from vault.index_store import register_index
 
-__all__ = ["Registration", "create_schema", "register", "register_compound"]
+__all__ = ["Registration", "bound_names_of_all", "create_schema", "register", "register_compound"]
 
 COMPONENT: Final = "vault"
 SCHEMA_VERSION: Final = 1
@@ -170,6 +170,18 @@ def _generations(connection: Connection, definition: FieldDefinition, keyring_id
             )
         generations[row.generation] = recorded
     return generations
+
+
+def bound_names_of_all(engine: Engine, definition: FieldDefinition) -> tuple[str, ...]:
+    """The columns that this definition, or any recorded generation of the field in any keyring, is bound to."""
+    found = [definition]
+    if inspect(engine).has_table(field_table.name):
+        column = field_table.c
+        of_field = and_(column.table_name == definition.table, column.column_name == definition.column)
+        with reading(engine) as connection:
+            texts = connection.scalars(select(column.definition).where(of_field).distinct())
+            found += [FieldDefinition.from_json(text) for text in texts]
+    return tuple(dict.fromkeys(bound.name for one in found for bound in one.bound))
 
 
 def _slots(connection: Connection, definition: FieldDefinition, keyring_id: bytes) -> dict[str, SlotKeys]:

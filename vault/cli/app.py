@@ -18,6 +18,7 @@ from vault.cli import (
     importing,
     initialising,
     inspecting,
+    jobs,
     key_files,
     keys,
     looking,
@@ -68,11 +69,15 @@ keys.app.command(name="move")(moving.move_keys)
 keys.app.command(name="shred")(shredding.shred_keyring)
 keys.app.command(name="new-file")(key_files.new_key_file)
 app.add_typer(keys.app, name="keys")
+app.add_typer(jobs.app, name="jobs")
 app.add_typer(inspecting.app, name="inspect")
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line; exits with 0, 1 (refused or failed, one line says why) or 2 (the words are off)."""
+    """Run the command line; exits with 0, 1 (refused or failed, one line says why) or 2 (the words are off).
+
+    Jobs exit with 3 when rows are left, and with 4 when they were stopped before the end: job_ending.py.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone shows what it can

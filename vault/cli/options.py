@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from sqlalchemy import MetaData
+from sqlalchemy import Engine, MetaData, create_engine
 
 from kms import KeyFileError, Keyring, ProviderSettings, SecretText
 from kms.private_file import read_private_file
@@ -129,6 +129,13 @@ def open_keys(path: Path) -> Iterator[Keyring]:
     keyring, store = open_keyring(policy, provider_settings(policy.vault.kek), former_settings(policy))
     with closing(store), closing(keyring):
         yield keyring
+
+
+def open_database(path: Path, models: str | None = None) -> Engine:
+    """The database of a policy, without its keys and tables."""
+    policy = policy_beside(path, load_models(models))
+    require_files(policy)
+    return create_engine(policy.database_url, hide_parameters=True)
 
 
 def require_named(policy: Policy) -> None:

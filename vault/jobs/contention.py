@@ -10,9 +10,15 @@ __all__ = ["was_ended_for_another"]
 SQLSTATES: Final = frozenset({"40001", "40P01", "55P03"})
 # MariaDB: lock wait timeout, deadlock, a record that changed since it was read.
 MARIADB_CODES: Final = frozenset({1205, 1213, 1020})
+# sqlite.org/rescode.html: somebody else writes, in this process (LOCKED) or another (BUSY); the low byte of the code.
+SQLITE_CODES: Final = frozenset({5, 6})
 
 
 def was_ended_for_another(error: DBAPIError) -> bool:
     """Whether the same transaction may succeed the next time."""
     arguments = getattr(error.orig, "args", ()) or (None,)
-    return getattr(error.orig, "sqlstate", None) in SQLSTATES or arguments[0] in MARIADB_CODES
+    return (
+        getattr(error.orig, "sqlstate", None) in SQLSTATES
+        or arguments[0] in MARIADB_CODES
+        or getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in SQLITE_CODES
+    )

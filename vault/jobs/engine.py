@@ -7,12 +7,14 @@ over a second connection, the next page is read and sealed; SQLite, which has on
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sqlalchemy import Engine, func, select
+from sqlalchemy.exc import SQLAlchemyError
 
-from vault.errors import JobIncompleteError
+from vault.errors import JobIncompleteError, VaultError
 from vault.jobs import quarantine
 from vault.jobs.batch import CommitsBatches
 from vault.jobs.events import Began, Ended, Event, Held, Proved, Waiting
@@ -105,9 +107,14 @@ class Job:
         name = JobName.of(self.work.name, self.work.table.fullname, self.key_range)
         taken = outage.outlast(lambda: store.take(name, self.work.goal, total, self.settings.silence))
         self.notify(Began(name.job, name.table, total, taken.resumed, taken.number, taken.seen))
-        with Heart(store, taken, self.settings.beat, self.stop) as heart:
-            tally = self._passes(store, taken, heart, total)
-        outage.outlast(lambda: store.tell(taken, tally.outcome))
+        try:
+            with Heart(store, taken, self.settings.beat, self.stop) as heart:
+                tally = self._passes(store, taken, heart, total)
+            outage.outlast(lambda: store.tell(taken, tally.outcome))
+        except BaseException:
+            with suppress(SQLAlchemyError, VaultError):  # so that nobody waits for a run that is over
+                store.tell(taken, JobState.STOPPED)
+            raise
         self._ended(tally)
         return tally
 
@@ -192,7 +199,7 @@ class Job:
         proof: Proof = outage.outlast(lambda: prove(self.engine, self.work, self.key_range))
         remaining = max(0, proof.remaining - tally.failed)
         self.notify(Proved(tally.job, tally.table, proof.remaining, tally.failed, proof.reasons))
-        outcome = JobState.INCOMPLETE if remaining or tally.failed else JobState.COMPLETE
+        outcome = JobState.INCOMPLETE if proof.remaining or tally.failed else JobState.COMPLETE
         return replace(tally, remaining=remaining, why=proof.reasons, outcome=outcome, unsafe_seconds=unsafe)
 
     def _hold(self, store: JobStore, taken: Taken, heart: Heart) -> None:

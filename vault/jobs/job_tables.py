@@ -2,12 +2,13 @@
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Connection, Engine, Integer, MetaData, Table, inspect
+from sqlalchemy import BigInteger, Column, Connection, Engine, Integer, MetaData, Table, inspect, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateTable
 
 from kms.exact_text import MARIADB_TRANSACTIONAL, exact_long_text, exact_text
 from vault.errors import JobTablesError
+from vault.jobs.outage import is_outage
 
 __all__ = ["JOB_TABLE_NAMES", "create_job_tables", "ddl", "has_job_tables", "job_table_of_jobs", "quarantine_table"]
 
@@ -66,18 +67,30 @@ def create_job_tables(engine: Engine) -> None:
     """
     with engine.connect() as connection:
         if has_job_tables(connection):
+            _require_grants(connection)
             return
     try:
         with engine.begin() as connection:
             for table in metadata.sorted_tables:
                 connection.execute(CreateTable(table, if_not_exists=True))
     except DBAPIError as error:
-        if error.connection_invalidated:
+        if is_outage(error):
             raise
         with engine.connect() as connection:
             if has_job_tables(connection):  # another process was quicker
                 return
         raise JobTablesError(ddl(engine)) from None
+
+
+def _require_grants(connection: Connection) -> None:
+    """Raises: JobTablesError where the role may not even read them."""
+    try:
+        for table in metadata.sorted_tables:
+            connection.execute(select(table).limit(0))
+    except DBAPIError as error:
+        if is_outage(error):
+            raise
+        raise JobTablesError(ddl(connection.engine)) from None
 
 
 def ddl(engine: Engine) -> str:

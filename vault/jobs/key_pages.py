@@ -5,9 +5,22 @@ shift the others nor make one be seen twice. The database itself orders and comp
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, Select, Table, and_, bindparam, or_, select, tuple_, type_coerce
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Enum,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+    type_coerce,
+)
 
 from vault.jobs.change import Key
 from vault.jobs.key_range import KeyRange
@@ -16,14 +29,16 @@ from vault.jobs.stored_key import StoredKey, as_declared
 __all__ = ["key_of", "page_statement", "within"]
 
 # These find the place of a row value in an index over several columns; MariaDB does so for the written-out form.
-ROW_VALUES = frozenset({"postgresql", "sqlite"})
+ROW_VALUES: Final = frozenset({"postgresql", "sqlite"})
+MARIADB: Final = frozenset({"mysql", "mariadb"})
 
 
 def page_statement(table: Table, reads: Sequence[str], key_range: KeyRange, rows: int, dialect: str) -> Select[Any]:
     """The first page of a range: the primary key and `reads`, at most `rows` rows, in key order."""
     keys = list(table.primary_key.columns)
+    told = [_told(key, dialect) for key in keys]
     also = [_declared(table.c[name]) if name in table.primary_key.columns else table.c[name] for name in reads]
-    return select(*keys, *also).where(*within(table, key_range, dialect)).order_by(*keys).limit(rows)
+    return select(*told, *also).where(*within(table, key_range, dialect)).order_by(*keys).limit(rows)
 
 
 def key_of(table: Table, row: Any) -> Key:
@@ -39,6 +54,13 @@ def within(table: Table, key_range: KeyRange, dialect: str) -> list[ColumnElemen
     if key_range.up_to is not None:
         conditions.append(_up_to(keys, key_range.up_to, dialect))
     return conditions
+
+
+def _told(key: "Column[Any]", dialect: str) -> ColumnElement[Any]:
+    """MariaDB orders an ENUM by its number, and compares it with a text as text, with a number as it orders it."""
+    if dialect in MARIADB and isinstance(key.type, StoredKey) and isinstance(key.type.declared, Enum):
+        return type_coerce(key + literal_column("0"), key.type).label(key.name)
+    return key
 
 
 def _declared(column: "Column[Any]") -> ColumnElement[Any]:

@@ -10,6 +10,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from kms import LeaseExpiredError, UnavailableError
 from vault.errors import JobError
+from vault.jobs.contention import was_ended_for_another
 
 __all__ = ["Outage", "is_outage"]
 
@@ -30,7 +31,7 @@ def is_outage(error: BaseException) -> bool:
         return False
     arguments = getattr(error.orig, "args", ()) or (None,)
     state = getattr(error.orig, "sqlstate", None)
-    if error.connection_invalidated or arguments[0] in MARIADB_CODES:
+    if error.connection_invalidated or arguments[0] in MARIADB_CODES or was_ended_for_another(error):
         return True
     if state is None:  # psycopg tells no state of a connection that was not had
         return type(error.orig).__module__.startswith("psycopg") and type(error.orig).__name__ == "OperationalError"

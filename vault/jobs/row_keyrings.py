@@ -9,6 +9,7 @@ from sqlalchemy import Table
 
 from kms import KeyringError, KeyringState, Purpose
 from vault.definition import FieldDefinition
+from vault.definition_store import bound_names_of_all
 from vault.envelope import HEADER_BYTES, looks_sealed
 from vault.errors import TenantError
 from vault.field import Field
@@ -103,7 +104,7 @@ class TenantKeyrings:
         return self.vaults.key_store.load_all()
 
     def bound_names(self, column: str) -> tuple[str, ...]:
-        return tuple(bound.name for bound in self.definitions[column].bound)
+        return bound_names_of_all(self.vaults.key_store.engine, self.definitions[column])
 
     def field(self, column: str, stored: Any, tenant: Any) -> Field | str:
         name = None

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
@@ -38,3 +40,13 @@ def test_a_lock_that_was_not_had_on_postgresql_can_be_had_later(postgres_url: st
 def test_any_other_error_comes_again(request: pytest.FixtureRequest, server: str) -> None:
     url = request.getfixturevalue(f"{server}_url")
     assert not was_ended_for_another(refusal(url, "SELECT nothing FROM t"))
+
+
+def test_another_writer_on_sqlite_is_waited_for(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    with create_engine(url).begin() as first, create_engine(url, connect_args={"timeout": 0}).connect() as second:
+        first.execute(text("CREATE TABLE t (x INTEGER PRIMARY KEY)"))
+        first.execute(text("INSERT INTO t VALUES (1)"))
+        with pytest.raises(DBAPIError) as caught:
+            second.execute(text("INSERT INTO t VALUES (2)"))
+    assert was_ended_for_another(caught.value)

@@ -13,6 +13,7 @@ from tests.vault.mapping.clinic import Base
 from tests.vault.migrations.alembic_project import AlembicProject
 from tests.vault.migrations.hospital import FULL, HALF, mail, patients, ssn
 from vault.definition_store import create_schema as create_definitions
+from vault.jobs.job_tables import create_job_tables
 from vault.mapping import CompoundIndex, Sealed
 from vault.mapping.term_type import Term
 from vault.normalise import digits
@@ -240,8 +241,9 @@ def test_the_tables_of_keys_definitions_and_budgets_are_not_dropped(project: Ale
     store.create_schema()
     create_definitions(store.engine)
     ledger_tables.create_all(store.engine)
+    create_job_tables(store.engine)
     kept = set(inspect(store.engine).get_table_names())
-    assert len(kept) >= 11
+    assert len(kept) >= 13
     assert all(name.startswith("noisevault_") for name in kept)
     project.create(patients(ssn()))
     assert upgrade_of(project.revision(MetaData())) == [

@@ -1,0 +1,93 @@
+"""jobs: look at the jobs of a project's database, pause, resume and stop them, and list what they could not do."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from vault.cli.models import ModelsOption
+from vault.cli.options import POLICY, JsonOption, PolicyOption, open_database
+from vault.errors import JobError
+from vault.jobs.job_store import JobName, JobState, JobStore, JobWish
+from vault.jobs.quarantine import listed
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="Look at jobs, pause, resume and stop them.")
+
+TableArgument = Annotated[str | None, typer.Argument(help="The table; of all when none is given.")]
+JobOption = Annotated[str | None, typer.Option("--job", help="The kind of job, such as reencrypt; all by default.")]
+SHOWN = ("job", "table_name", "part", "state", "number", "seen", "total", "rewritten", "missed", "failed", "changed_at")
+
+
+@app.command(name="list")
+def list_jobs(policy: PolicyOption = POLICY, models: ModelsOption = None, as_json: JsonOption = False) -> None:
+    """Show every job that was begun on the database: how far it is, or how it ended."""
+    rows = JobStore(open_database(policy, models)).all()
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps({name: row[name] for name in (*SHOWN, "begun_at", "wish")}))
+        return
+    heads = ("job", "table", "part", "state", "pass", "seen", "of", "rewritten", "missed", "failed", "changed at (UTC)")
+    table = Table(*heads)
+    for row in rows:
+        table.add_row(*(Text(str(row[name])[:26]) for name in SHOWN))
+    Console().print(table if rows else "no job was begun on this database yet")
+
+
+@app.command()
+def pause(
+    table: TableArgument = None, job: JobOption = None, policy: PolicyOption = POLICY, models: ModelsOption = None
+) -> None:
+    """Ask running jobs to rest after the batch in hand; they keep their place, and no lock."""
+    _wish(JobWish.PAUSE, table, job, policy, models)
+
+
+@app.command()
+def resume(
+    table: TableArgument = None, job: JobOption = None, policy: PolicyOption = POLICY, models: ModelsOption = None
+) -> None:
+    """Let paused jobs go on."""
+    _wish(JobWish.RUN, table, job, policy, models)
+
+
+@app.command()
+def stop(
+    table: TableArgument = None, job: JobOption = None, policy: PolicyOption = POLICY, models: ModelsOption = None
+) -> None:
+    """Ask running jobs to end after the batch in hand; the same command that began one goes on with it later."""
+    _wish(JobWish.STOP, table, job, policy, models)
+
+
+@app.command()
+def failed(
+    table: TableArgument = None, policy: PolicyOption = POLICY, models: ModelsOption = None, as_json: JsonOption = False
+) -> None:
+    """List the rows that jobs left as they are: table, primary key, column and reason; never a value."""
+    with open_database(policy, models).connect() as connection:
+        for row in listed(connection, table):
+            if as_json:
+                typer.echo(json.dumps({name: row[name] for name in row if name not in {"row_digest", "mark"}}))
+            else:
+                _say(f"{row['job']} {row['table_name']} {row['row_key']} {row['column_name']}: {row['reason']}")
+
+
+def _wish(wish: JobWish, table: str | None, job: str | None, policy: Any, models: str | None) -> None:
+    store = JobStore(open_database(policy, models))
+    names = [
+        JobName(row["job"], row["table_name"], row["part"])
+        for row in store.all()
+        if JobState(row["state"]).is_held and table in {None, row["table_name"]} and job in {None, row["job"]}
+    ]
+    if not names:
+        raise JobError(f"no such job runs now: see `noisevault jobs list`{'' if table is None else f' for {table}'}")
+    for name in names:
+        store.wish(name, wish)
+        _say(f"{name.job} {name.table}: asked to {wish.value}")
+
+
+def _say(line: str) -> None:
+    Console().print(line, markup=False, highlight=False, soft_wrap=True)
