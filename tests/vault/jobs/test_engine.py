@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, create_engine, delete, insert, text, update
 
+from kms import UnavailableError
 from tests.servers.databases import SERVERS
 from tests.vault.jobs.plain_work import NOTES, Capitals, bodies, write_notes
 from vault.errors import JobError, JobIncompleteError, JobRunningError
@@ -216,6 +217,22 @@ def test_two_runs_at_once_the_second_says_so_and_leaves(engine: Engine) -> None:
     tally = Job(Meanwhile({2: second}), engine, settings()).run()
     assert (tally.rewritten, tally.outcome) == (50, JobState.COMPLETE)
     assert "noisevault jobs stop note" in refused[0]
+
+
+def test_a_key_service_that_is_sealed_in_the_middle_is_waited_for_and_no_row_is_half_written(engine: Engine) -> None:
+    write_notes(engine, ["a"] * 30)
+    events: list[Event] = []
+
+    def sealed() -> None:
+        raise UnavailableError("the key service is sealed")
+
+    work = Meanwhile({2: sealed, 3: sealed, 5: sealed})
+    tally = Job(work, engine, settings(patience=60), notify=events.append).run()
+    assert (tally.rewritten, tally.outcome) == (30, JobState.COMPLETE)
+    assert [event.reason for event in events if isinstance(event, Waiting)] == ["the key service is sealed"] * 3
+    with pytest.raises(JobError, match="is sealed; what was written so far stays"):
+        Job(Meanwhile(dict.fromkeys(range(1, 99), sealed), "another goal"), engine, settings(patience=0.2)).run()
+    assert JobStore(engine).all()[0]["state"] == JobState.STOPPED
 
 
 CHILD = """
