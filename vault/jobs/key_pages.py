@@ -26,7 +26,7 @@ from vault.jobs.change import Key
 from vault.jobs.key_range import KeyRange
 from vault.jobs.stored_key import StoredKey, as_declared
 
-__all__ = ["key_of", "page_statement", "within"]
+__all__ = ["key_of", "keys_of", "page_statement", "within"]
 
 # These find the place of a row value in an index over several columns; MariaDB does so for the written-out form.
 ROW_VALUES: Final = frozenset({"postgresql", "sqlite"})
@@ -44,6 +44,11 @@ def page_statement(table: Table, reads: Sequence[str], key_range: KeyRange, rows
 def key_of(table: Table, row: Any) -> Key:
     """The primary key of a row that was read, as the driver gave it."""
     return tuple(row[column.name] for column in table.primary_key.columns)
+
+
+def keys_of(table: Table, rows: Sequence[Any]) -> list[Key]:
+    """The primary keys of many rows that were read."""
+    return list(zip(*([row[key.name] for row in rows] for key in table.primary_key.columns), strict=True))
 
 
 def within(table: Table, key_range: KeyRange, dialect: str) -> list[ColumnElement[bool]]:

@@ -28,9 +28,9 @@ from sqlalchemy import (
 from kms import KeyringClosedError, LeaseSettings, Purpose
 from vault.envelope import HEADER_BYTES, OVERHEAD_BYTES
 from vault.field import Field
-from vault.jobs.change import Change, Failed
-from vault.jobs.key_pages import key_of
-from vault.jobs.renewal import current_header, is_stale, opens, renew_values
+from vault.jobs.change import Change, Failed, Key
+from vault.jobs.key_pages import keys_of
+from vault.jobs.renewal import current_header, due_values, is_stale, opens, renew_values
 from vault.jobs.row_keyrings import RowKeyrings, keys_goal, row_keyrings
 from vault.jobs.stored_key import StoredKey, as_declared, job_table
 from vault.mapping.definitions import definition_of, sealed_columns
@@ -107,35 +107,41 @@ class Reencrypt:
         return max(0.0, self._lease - max(0.0, min(ages))) if ages else 0.0
 
     def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
-        renewed: list[dict[str, bytes]] = [{} for _ in rows]
+        stored = {name: [row[name] for row in rows] for name in self._columns}
+        renewed = {name: list(values) for name, values in stored.items()}
+        due_rows: set[int] = set()
         failed: dict[int, list[tuple[str, str]]] = defaultdict(list)
-        for name in self._columns:
-            for field, due in self._due(name, rows, failed):
-                stored = [rows[at][name] for at in due]
-                for at, new in zip(due, renew_values(field, stored, self._contexts(name, rows, due)), strict=True):
+        for name, values in stored.items():
+            for field, due in self._due(name, rows, values, failed):
+                due_rows.update(due)
+                news = renew_values(field, [values[at] for at in due], self._contexts(name, rows, due))
+                for at, new in zip(due, news, strict=True):
                     if isinstance(new, str):
                         failed[at].append((name, new))
                     else:
-                        renewed[at][name] = new
+                        renewed[name][at] = new
+        keys = keys_of(self.table, rows)
+        old, new_rows = zip(*stored.values(), strict=True), zip(*renewed.values(), strict=True)
         changes = [
-            self._change(row, new)
-            for at, (row, new) in enumerate(zip(rows, renewed, strict=True))
-            if new and at not in failed
+            Change(key, was, now)
+            for at, (key, was, now) in enumerate(zip(keys, old, new_rows, strict=True))
+            if at in due_rows and at not in failed
         ]
-        return changes, self._failed(rows, failed)
+        return changes, _failed(keys, failed)
 
     def rehearse(self, rows: Sequence[RowMapping]) -> tuple[int, list[Failed]]:
         """Opens what is due and seals nothing."""
         failed: dict[int, list[tuple[str, str]]] = defaultdict(list)
         found: set[int] = set()
         for name in self._columns:
-            for field, due in self._due(name, rows, failed):
-                reasons = opens(field, [rows[at][name] for at in due], self._contexts(name, rows, due))
+            values = [row[name] for row in rows]
+            for field, due in self._due(name, rows, values, failed):
+                reasons = opens(field, [values[at] for at in due], self._contexts(name, rows, due))
                 found.update(due)
                 for at, reason in zip(due, reasons, strict=True):
                     if reason is not None:
                         failed[at].append((name, reason))
-        return len(found - failed.keys()), self._failed(rows, failed)
+        return len(found - failed.keys()), _failed(keys_of(self.table, rows), failed)
 
     def groups(self, within: Sequence[ColumnElement[bool]] = ()) -> Select[Any]:
         tenants = sorted(set(self._keyrings.tenant_columns.values()))
@@ -172,29 +178,28 @@ class Reencrypt:
         return f"under key {head[2:].hex()}" if head[0] == current[0] else UNSEALED
 
     def _due(
-        self, name: str, rows: Sequence[RowMapping], failed: dict[int, list[tuple[str, str]]]
+        self, name: str, rows: Sequence[RowMapping], stored: Sequence[Any], failed: dict[int, list[tuple[str, str]]]
     ) -> list[tuple[Field, list[int]]]:
         """The rows whose value is due, by the field that serves them; those that none serves are failed."""
         keyrings = self._keyrings
         if keyrings.is_one:
             field = keyrings.field(name, None, None)
             assert isinstance(field, Field)  # noqa: S101  # one keyring always serves
-            current = current_header(field)
-            due = [at for at, row in enumerate(rows) if is_stale(current, row[name])]
+            due = due_values(current_header(field), stored)
             return [(field, due)] if due else []
         served: dict[int, tuple[Field, bytes | None, list[int]]] = {}
         column = keyrings.tenant_columns.get(name)
-        for at, row in enumerate(rows):
-            if row[name] is None:
+        for at, (row, value) in enumerate(zip(rows, stored, strict=True)):
+            if value is None:
                 continue
-            field = keyrings.field(name, row[name], None if column is None else self._plain(row, column))
+            field = keyrings.field(name, value, None if column is None else self._plain(row, column))
             if isinstance(field, str):
                 failed[at].append((name, field))
                 continue
             if id(field) not in served:
                 served[id(field)] = (field, self._header(field), [])
             _, active, due = served[id(field)]
-            if active is not None and is_stale(active, row[name]):
+            if active is not None and is_stale(active, value):
                 due.append(at)
         return [(field, due) for field, _, due in served.values() if due]
 
@@ -215,16 +220,9 @@ class Reencrypt:
         """A plain column as it is declared, which a key column is not under its own name."""
         return row[as_declared(name) if name in self.table.primary_key.columns else name]
 
-    def _change(self, row: RowMapping, new: Mapping[str, bytes]) -> Change:
-        old = tuple(row[name] for name in self._columns)
-        return Change(key_of(self.table, row), old, tuple(new.get(name, row[name]) for name in self._columns))
 
-    def _failed(self, rows: Sequence[RowMapping], failed: Mapping[int, list[tuple[str, str]]]) -> list[Failed]:
-        return [
-            Failed(key_of(self.table, rows[at]), name, reason)
-            for at, reasons in sorted(failed.items())
-            for name, reason in reasons
-        ]
+def _failed(keys: Sequence[Key], failed: Mapping[int, list[tuple[str, str]]]) -> list[Failed]:
+    return [Failed(keys[at], name, reason) for at, reasons in sorted(failed.items()) for name, reason in reasons]
 
 
 def _head(column: Any) -> ColumnElement[Any]:

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kms import Purpose
-from vault.envelope import HEADER_BYTES, header, looks_sealed
+from vault.envelope import HEADER_BYTES, OVERHEAD_BYTES, header, looks_sealed
 from vault.errors import FieldError
 from vault.field import Field
 
-__all__ = ["current_header", "is_stale", "opens", "renew_values"]
+__all__ = ["current_header", "due_values", "is_stale", "opens", "renew_values"]
 
 Row = Mapping[str, Any]
 
@@ -25,6 +25,17 @@ def is_stale(current: bytes, stored: Any) -> bool:
     if not looks_sealed(stored):
         return True
     return bool(stored[2:HEADER_BYTES] != current[2:] or stored[1] < current[1])
+
+
+def due_values(current: bytes, stored: Sequence[Any]) -> list[int]:
+    """The places of the stale values; most are sealed, and are looked at without another call."""
+    return [
+        at
+        for at, value in enumerate(stored)
+        if value is not None
+        and not (value[:HEADER_BYTES] == current and len(value) >= OVERHEAD_BYTES)
+        and is_stale(current, value)
+    ]
 
 
 def opens(field: Field, stored: Sequence[Any], rows: Sequence[Row]) -> list[str | None]:

@@ -34,7 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.mysql import VARBINARY, VARCHAR
 from sqlalchemy.types import TypeEngine
 
-from vault.jobs.key_pages import key_of, page_statement
+from vault.jobs.key_pages import key_of, keys_of, page_statement
 from vault.jobs.key_range import WHOLE, KeyRange
 from vault.jobs.stored_key import as_declared, job_table
 
@@ -47,7 +47,9 @@ def pages(engine: Engine, table: Table, rows: int, at: KeyRange = WHOLE) -> Iter
     for _ in range(1000):
         with engine.connect() as connection:
             statement = page_statement(stored, [], at, rows, engine.dialect.name)
-            page = [key_of(stored, row) for row in connection.execute(statement).mappings()]
+            rows_read = connection.execute(statement).mappings().all()
+        page = keys_of(stored, rows_read)
+        assert page == [key_of(stored, row) for row in rows_read]
         if not page:
             return
         yield page

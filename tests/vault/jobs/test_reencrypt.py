@@ -1,6 +1,8 @@
 """Re-encryption on each database, with what services do meanwhile and with rows that do not open."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +10,13 @@ import pytest
 from sqlalchemy import Column, Integer, MetaData, RowMapping, Table, Text, create_engine, insert, select, update
 
 from kms import Purpose
+from tests.sizes import sized
 from tests.vault.projects import make_project, visit
 from vault.attach import attach
 from vault.errors import JobIncompleteError
 from vault.jobs.change import Change, Failed
 from vault.jobs.engine import Job, JobSettings
+from vault.jobs.events import Advanced, Event
 from vault.jobs.job_store import JobState
 from vault.jobs.pace import PaceSettings
 from vault.jobs.proof import prove
@@ -152,6 +156,43 @@ def test_null_stays_null_and_a_table_without_rows_is_done(project: Project) -> N
     (row,) = stored(project)
     assert row["diagnosis"] is None
     assert row["national_id_bidx_a"] is None
+
+
+def test_k12_13_services_see_nothing_of_a_slow_run_and_its_progress_is_told(project: Project) -> None:
+    """About 100 reads, writes and look-ups a second, for as long as the run lasts."""
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
+    table, seconds, asked = project.table("visit"), sized(3, 30), 0
+    wanted = dict.fromkeys(range(PERSONS), "asthma")
+    events: list[Event] = []
+    settings = JobSettings(PaceSettings(most_rows=5, rows_per_second=PERSONS / seconds))
+    work = Reencrypt.of(table, project.opened)
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(Job(work, project.engine, settings, notify=events.append).run)
+        while not running.done():
+            person = asked * 7 % PERSONS
+            row = (table.c.person == person) & (table.c.year == 1)
+            with project.engine.begin() as connection:
+                match asked % 3:
+                    case 0:
+                        assert connection.scalar(select(table.c.diagnosis).where(row)) == wanted[person]
+                    case 1:
+                        found = select(table.c.person).where(table.c.national_id == f"99-{person:05d}")
+                        assert connection.scalars(found).all() == [person]
+                    case _:
+                        wanted[person] = f"word {asked}"
+                        connection.execute(update(table).where(row).values(diagnosis=wanted[person]))
+            asked += 1
+            time.sleep(0.01)
+        tally = running.result()
+    tally.require_complete()
+    assert asked > 20 * seconds
+    with project.engine.connect() as connection:
+        found = connection.execute(select(table.c.person, table.c.diagnosis)).all()
+    assert dict(found) == wanted
+    told = [event for event in events if isinstance(event, Advanced) and event.number == 1]
+    assert [event.seen for event in told] == list(range(5, PERSONS + 1, 5))
+    assert all(event.rows == PERSONS and event.rate > 0 for event in told)
+    assert told[1].seconds_left
 
 
 @pytest.mark.parametrize("before", [(), ("id",), ("owner",), ("id", "owner")])

@@ -4,7 +4,7 @@ from sqlalchemy import insert, select, update
 
 from kms import Purpose
 from tests.vault.projects import make_project, visit
-from vault.jobs.renewal import current_header, is_stale, opens, renew_values
+from vault.jobs.renewal import current_header, due_values, is_stale, opens, renew_values
 from vault.raw_table import raw_table
 
 
@@ -31,6 +31,9 @@ def test_each_value_is_sealed_anew_or_has_the_reason_why_not(tmp_path: Path) -> 
 
 def test_null_is_never_stale_and_what_is_not_sealed_or_of_an_older_generation_always_is() -> None:
     current = b"\x01\x02abcd"
+    newer, older = b"\x01\x03abcd" + bytes(28), b"\x01\x01abcd" + bytes(28)
+    kinds = [None, b"plain", current + bytes(28), newer, older, current, "x"]
+    assert due_values(current, kinds) == [at for at, one in enumerate(kinds) if is_stale(current, one)] == [1, 4, 5, 6]
     assert not is_stale(current, None)
     assert is_stale(current, b"plain")
     assert is_stale(current, "text")
