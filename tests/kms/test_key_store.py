@@ -58,6 +58,15 @@ def test_what_is_stored_is_loaded_unchanged(any_store: KeyStore) -> None:
     assert any_store.load("main") == KeyringState(KEYRING, "main", kept)
 
 
+def test_all_keyrings_are_loaded_at_once_each_as_it_is_alone(any_store: KeyStore) -> None:
+    other = b"\2" * 16
+    with_keyring(any_store, record(b"aaaa"), record(b"bbbb", purpose=Purpose.INDEX))
+    keys = (record(b"cccc", keyring_id=other), record(b"dddd", 2, KeyState.PRE_ACTIVE, keyring_id=other))
+    assert any_store.create_keyring(KeyringState(other, "other", keys))
+    found = {state.name: state for state in any_store.load_all()}
+    assert found == {"main": any_store.load("main"), "other": any_store.load("other")}
+
+
 def test_times_are_stored_as_utc_text(any_store: KeyStore) -> None:
     elsewhere = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
     with_keyring(any_store, record(b"aaaa", created_at=elsewhere))

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from kms.providers.pkcs11 import Pkcs11Provider
     from kms.refresher import Bell, RefreshBell
     from kms.routed_provider import RoutedProvider
+    from vault.jobs.reencrypt import Reencrypt
+    from vault.jobs.row_keyrings import OneKeyring, RowKeyrings, TenantKeyrings
+    from vault.jobs.work import BatchWriter, Leased, Rehearses, Work
+    from vault.jobs.writing_one_by_one import WritesOneByOne
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
     from vault.mapping.attached import Attached, AttachedVault, OpensFields
     from vault.mapping.attached_tenants import AttachedTenants, OpensTenants
@@ -70,6 +74,21 @@ if TYPE_CHECKING:
 
     def sealers(sealer: LedgerSealer) -> Sealer:
         return sealer
+
+    def works(work: Reencrypt) -> Work:
+        return work
+
+    def rehearses(work: Reencrypt) -> Rehearses:
+        return work
+
+    def leased(work: Reencrypt) -> Leased:
+        return work
+
+    def writers(writer: WritesOneByOne) -> BatchWriter:
+        return writer
+
+    def row_keyrings(keyrings: OneKeyring | TenantKeyrings) -> RowKeyrings:
+        return keyrings
 
     def randomness(source: OperatingSystemRandom) -> RandomSource:
         return source

@@ -13,7 +13,7 @@ from tests.servers.databases import SERVERS
 from tests.vault.cli.conftest import Run
 from tests.vault.projects import write_policy
 
-COMMANDS = ("init", "import", "find", "show", "keys", "rotate", "reencrypt", "ask", "budget", "check", "demo")
+COMMANDS = ("init", "import", "find", "show", "keys", "rotate", "reencrypt", "jobs", "ask", "budget", "check", "demo")
 
 
 def test_every_command_is_there_and_explains_itself(run: Run) -> None:
