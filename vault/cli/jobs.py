@@ -26,7 +26,8 @@ SHOWN = ("job", "table_name", "part", "state", "number", "seen", "total", "rewri
 @app.command(name="list")
 def list_jobs(policy: PolicyOption = POLICY, models: ModelsOption = None, as_json: JsonOption = False) -> None:
     """Show every job that was begun on the database: how far it is, or how it ended."""
-    rows = JobStore(open_database(policy, models)).all()
+    with open_database(policy, models) as engine:
+        rows = JobStore(engine).all()
     if as_json:
         for row in rows:
             typer.echo(json.dumps({name: row[name] for name in (*SHOWN, "begun_at", "wish")}))
@@ -67,7 +68,7 @@ def failed(
     table: TableArgument = None, policy: PolicyOption = POLICY, models: ModelsOption = None, as_json: JsonOption = False
 ) -> None:
     """List the rows that jobs left as they are: table, primary key, column and reason; never a value."""
-    with open_database(policy, models).connect() as connection:
+    with open_database(policy, models) as engine, engine.connect() as connection:
         for row in listed(connection, table):
             if as_json:
                 typer.echo(json.dumps({name: row[name] for name in row if name not in {"row_digest", "mark"}}))
@@ -76,17 +77,20 @@ def failed(
 
 
 def _wish(wish: JobWish, table: str | None, job: str | None, policy: Any, models: str | None) -> None:
-    store = JobStore(open_database(policy, models))
-    names = [
-        JobName(row["job"], row["table_name"], row["part"])
-        for row in store.all()
-        if JobState(row["state"]).is_held and table in {None, row["table_name"]} and job in {None, row["job"]}
-    ]
-    if not names:
-        raise JobError(f"no such job runs now: see `noisevault jobs list`{'' if table is None else f' for {table}'}")
-    for name in names:
-        store.wish(name, wish)
-        _say(f"{name.job} {name.table}: asked to {wish.value}")
+    with open_database(policy, models) as engine:
+        store = JobStore(engine)
+        names = [
+            JobName(row["job"], row["table_name"], row["part"])
+            for row in store.all()
+            if JobState(row["state"]).is_held and table in {None, row["table_name"]} and job in {None, row["job"]}
+        ]
+        if not names:
+            raise JobError(
+                f"no such job runs now: see `noisevault jobs list`{'' if table is None else f' for {table}'}"
+            )
+        for name in names:
+            store.wish(name, wish)
+            _say(f"{name.job} {name.table}: asked to {wish.value}")
 
 
 def _say(line: str) -> None:

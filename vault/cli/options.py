@@ -131,11 +131,16 @@ def open_keys(path: Path) -> Iterator[Keyring]:
         yield keyring
 
 
-def open_database(path: Path, models: str | None = None) -> Engine:
-    """The database of a policy, without its keys and tables."""
+@contextmanager
+def open_database(path: Path, models: str | None = None) -> Iterator[Engine]:
+    """The database of a policy, without its keys and tables; its connections are closed at the end."""
     policy = policy_beside(path, load_models(models))
     require_files(policy)
-    return create_engine(policy.database_url, hide_parameters=True)
+    engine = create_engine(policy.database_url, hide_parameters=True)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
 
 
 def require_named(policy: Policy) -> None:
