@@ -1,0 +1,139 @@
+"""PostgreSQL: rows of a batch are held with SKIP LOCKED in key order, and set by one UPDATE from arrays.
+
+Each row is found through the primary key's index, whatever the planner has been told of the table: so a batch costs the
+same in a large table as in a small one, and keys of any order and collation will do. These settings end with the
+transaction.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from psycopg.adapt import PyFormat, Transformer
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Select,
+    Table,
+    any_,
+    bindparam,
+    cast,
+    column,
+    func,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.types import NULLTYPE, UserDefinedType
+
+from vault.jobs.change import Key
+from vault.jobs.writing.array_literal import array_literal
+from vault.jobs.writing.comparable import stored_columns
+from vault.jobs.writing.held_rows import Row
+from vault.jobs.writing.postgres_columns import PostgresColumn
+
+__all__ = ["PostgresStatements"]
+
+BY_KEY: Final = (
+    "SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),"
+    " set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)"
+)
+# Ours: the only wait there can be while rows are held is for a unique index; a service that waits for those rows looks
+# for a deadlock, of which it would be the victim, after deadlock_timeout (a second).
+LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', '50ms', true)"
+
+
+class PostgresStatements:
+    """Satisfies HoldsAndPuts."""
+
+    def __init__(
+        self, table: Table, columns: Mapping[str, PostgresColumn], compares: Sequence[str], sets: Sequence[str]
+    ) -> None:
+        keys = [columns[key.name] for key in table.primary_key.columns]
+        values = [columns[name] for name in sets]
+        self._keys, self._values = keys, values
+        own = list(table.primary_key.columns)
+        given = _given("g", {"k": keys})
+        if len(keys) == 1 and not keys[0].is_array:
+            (condition,) = [own[0] == any_(_array("k0", keys[0]))]
+        else:
+            condition = tuple_(*own).in_(select(*_members(given, "k", keys)))
+        names = [key.name for key in own]
+        self._look: Select[Any] = select(*stored_columns(table, names), *stored_columns(table, sets)).where(condition)
+        # Setting a column of a unique index takes the stronger lock, which the weaker might have to wait for.
+        weaker = not any(value.is_unique for value in values)
+        self._hold: Select[Any] = (
+            select(*stored_columns(table, names), *stored_columns(table, compares))
+            .where(condition)
+            .order_by(*own)
+            .with_for_update(skip_locked=True, key_share=weaker, of=table)
+        )
+        given = _given("g", {"k": keys, "n": values})
+        self._put = (
+            update(table)
+            .values(dict(zip((table.c[name] for name in sets), _members(given, "n", values), strict=True)))
+            .where(*(key == member for key, member in zip(own, _members(given, "k", keys), strict=True)))
+        )
+
+    def hold(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+        connection.exec_driver_sql(BY_KEY)
+        held = connection.execute(self._hold, self._literals(connection, k=keys)).all()
+        connection.exec_driver_sql(LOCK_TIMEOUT)
+        return held
+
+    def put(self, connection: Connection, keys: Sequence[Key], new: Sequence[Row]) -> int:
+        return connection.execute(self._put, self._literals(connection, k=keys, n=new)).rowcount
+
+    def look(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+        return connection.execute(self._look, self._literals(connection, k=keys)).all()
+
+    def _literals(self, connection: Connection, **rows: Sequence[Row]) -> dict[str, str]:
+        text_of = _text_of(connection)
+        return {
+            f"{letter}{at}": array_literal(values, text_of)
+            for letter, given in rows.items()
+            for at, values in enumerate(zip(*given, strict=True))
+        }
+
+
+class _Named(UserDefinedType[Any]):
+    """A type by the name that the catalog has for it."""
+
+    cache_ok = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **_options: Any) -> str:
+        return self.name.replace("%", "%%")  # the driver halves them
+
+
+def _array(parameter: str, of: PostgresColumn) -> ColumnElement[Any]:
+    """An array of an array would be taken for one of two dimensions: its members travel as text."""
+    return cast(bindparam(parameter, type_=NULLTYPE), _Named("text[]" if of.is_array else f"{of.type}[]"))
+
+
+def _given(name: str, columns: Mapping[str, Sequence[PostgresColumn]]) -> FromClause:
+    """The batch as a table of its own."""
+    members = [(f"{letter}{at}", of) for letter, group in columns.items() for at, of in enumerate(group)]
+    arrays = [_array(member, of) for member, of in members]
+    return func.unnest(*arrays).table_valued(*(column(member) for member, _ in members), name=name).render_derived()
+
+
+def _members(given: FromClause, letter: str, columns: Sequence[PostgresColumn]) -> list[ColumnElement[Any]]:
+    members = [given.c[f"{letter}{at}"] for at in range(len(columns))]
+    return [
+        cast(member, _Named(of.type)) if of.is_array else member for member, of in zip(members, columns, strict=True)
+    ]
+
+
+def _text_of(connection: Connection) -> Callable[[Any], str]:
+    """How psycopg writes a value of any type that it knows."""
+    driver: Any = connection.connection.driver_connection
+    transformer = Transformer(driver)
+
+    def text_of(value: Any) -> str:
+        dumped = transformer.get_dumper(value, PyFormat.TEXT).dump(value)
+        return "NULL" if dumped is None else bytes(dumped).decode()
+
+    return text_of

@@ -1,0 +1,64 @@
+"""SQLite: its one writer holds the whole database, so the rows are read again and set one after the other."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, select
+
+from vault.jobs.change import Key
+from vault.jobs.writing.comparable import stored_columns
+from vault.jobs.writing.held_rows import Row
+
+__all__ = ["SqliteStatements"]
+
+# Source: sqlite.org/limits.html, SQLITE_MAX_VARIABLE_NUMBER before 3.32 (999).
+MOST_PARAMETERS: Final = 900
+
+
+class SqliteStatements:
+    """Satisfies HoldsAndPuts. A key that holds NULL, which SQLite allows, is found by IS."""
+
+    def __init__(self, connection: Connection, table: Table, compares: Sequence[str], sets: Sequence[str]) -> None:
+        quote = connection.dialect.identifier_preparer.quote
+        names = [key.name for key in table.primary_key.columns]
+        place = connection.dialect.identifier_preparer.format_table(table)
+
+        def reading(others: Sequence[str]) -> str:
+            read = select(*stored_columns(table, names), *stored_columns(table, others))
+            columns, _, _ = str(read.compile(dialect=connection.dialect)).rpartition("\nFROM ")
+            on = " AND ".join(f"{place}.{quote(name)} IS g.k{at}" for at, name in enumerate(names))
+            # CROSS JOIN: in this order, each row by the key's index.
+            return f"{columns} FROM g CROSS JOIN {place} ON {on}"
+
+        self._width = len(names)
+        self._given = f"WITH g ({', '.join(f'k{at}' for at in range(len(names)))}) AS (VALUES "
+        self._hold, self._look = reading(compares), reading(sets)
+        values = ", ".join(f"{quote(name)} = ?" for name in sets)
+        found = " AND ".join(f"{quote(name)} IS ?" for name in names)
+        self._put = f"UPDATE {place} SET {values} WHERE {found}"  # noqa: S608  # quoted names
+
+    def hold(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+        """Begins the writing transaction, if the caller has not."""
+        driver: Any = connection.connection.driver_connection
+        if not driver.in_transaction:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        return self._read(connection, keys, self._hold)
+
+    def put(self, connection: Connection, keys: Sequence[Key], new: Sequence[Row]) -> int:
+        rows = [(*values, *key) for key, values in zip(keys, new, strict=True)]
+        return connection.exec_driver_sql(self._put, rows).rowcount if rows else 0
+
+    def look(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+        return self._read(connection, keys, self._look)
+
+    def _read(self, connection: Connection, keys: Sequence[Key], reading: str) -> list[Row]:
+        one = f"({','.join('?' * self._width)})"
+        found: list[Row] = []
+        for part in self._parts(keys):
+            statement = f"{self._given}{','.join([one] * len(part))}) {reading}"
+            found += connection.exec_driver_sql(statement, tuple([value for key in part for value in key])).all()
+        return found
+
+    def _parts(self, keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
+        length = max(1, MOST_PARAMETERS // self._width)
+        return (keys[at : at + length] for at in range(0, len(keys), length))
