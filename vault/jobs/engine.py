@@ -27,8 +27,8 @@ from vault.jobs.outage import Outage
 from vault.jobs.pace import Pace, PaceSettings
 from vault.jobs.proof import Proof, prove
 from vault.jobs.short_transaction import short_transaction
-from vault.jobs.work import Leased, Work
-from vault.jobs.writing_one_by_one import WritesOneByOne
+from vault.jobs.work import BatchWriter, Leased, Work
+from vault.jobs.writing.choice import batch_writer
 
 __all__ = ["Job", "JobSettings", "Tally"]
 
@@ -100,6 +100,7 @@ class Job:
         key service stays away; KmsError; DefinitionError for a table without a primary key.
         """
         outage = self._outage()
+        outage.outlast(self._writer)  # refuses what cannot be written, before a job is begun
         store = JobStore(self.engine)
         outage.outlast(store.create)
         outage.outlast(self.work.refresh)
@@ -158,7 +159,7 @@ class Job:
         commits = CommitsBatches(
             self.engine,
             store,
-            WritesOneByOne(self.work),
+            self._outage().outlast(self._writer),
             self._outage(),
             self.settings.tries,
             self.settings.lock_seconds,
@@ -170,6 +171,10 @@ class Job:
         if not result.stopped and self.key_range.is_whole:
             self._outage().outlast(lambda: self._let_go(taken))
         return result
+
+    def _writer(self) -> BatchWriter:
+        with self.engine.connect() as connection:
+            return batch_writer(connection, self.work.table, self.work.compares, self.work.sets)
 
     def _let_go(self, taken: Taken) -> None:
         with short_transaction(self.engine, self.settings.lock_seconds) as connection:

@@ -6,6 +6,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tests.servers.databases import SERVERS
 from tests.vault.jobs.plain_work import NOTES, Capitals, bodies, write_notes
+from tests.vault.jobs.writing_one_by_one import WritesOneByOne
 from vault.errors import JobRunningError
 from vault.jobs.batch import Batch, CommitsBatches
 from vault.jobs.change import Change, Failed
@@ -13,7 +14,6 @@ from vault.jobs.job_store import JobName, JobStore, Taken
 from vault.jobs.outage import Outage
 from vault.jobs.quarantine import listed
 from vault.jobs.work import BatchWriter
-from vault.jobs.writing_one_by_one import WritesOneByOne
 
 NAME = JobName("capitals", "note")
 CHANGES = [Change((at,), ("a",), ("A",)) for at in range(3)]

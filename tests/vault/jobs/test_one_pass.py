@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Engine, create_engine, text
 
 from tests.servers.databases import SERVERS
 from tests.vault.jobs.plain_work import Capitals, bodies, write_notes
+from tests.vault.jobs.writing_one_by_one import WritesOneByOne
 from vault.errors import DefinitionError
 from vault.jobs.batch import CommitsBatches
 from vault.jobs.change import Change
@@ -19,7 +20,6 @@ from vault.jobs.one_pass import Pass, PassResult
 from vault.jobs.outage import Outage
 from vault.jobs.pace import Pace, PaceSettings
 from vault.jobs.work import BatchWriter, Work
-from vault.jobs.writing_one_by_one import WritesOneByOne
 
 
 def run(engine: Engine, work: Work, writer: BatchWriter, events: list[Event], **pace: float) -> PassResult:

@@ -1,4 +1,4 @@
-"""Writing one by one: a batch written by one prepared statement a row, on any database."""
+"""Writing one by one: a plain writer for tests of what stands around it; what is compared are bytes."""
 
 from collections.abc import Sequence
 from typing import Any
