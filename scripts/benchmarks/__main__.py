@@ -9,17 +9,19 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from scripts.benchmarks import field_object, keys, looking_up, mapping, noise
+from scripts.benchmarks import field_object, keys, looking_up, mapping, noise, reencrypting
 from scripts.benchmarks.comparison import Comparison, Measured
 from scripts.benchmarks.counted import Count, Counted
 
 BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count]]] = {
     "field": field_object.comparisons,
+    "jobs": reencrypting.comparisons,
     "keys": keys.comparisons,
     "lookups": looking_up.comparisons,
     "mapping": mapping.comparisons,
     "noise": noise.comparisons,
 }
+SIZED = frozenset({"jobs", "lookups"})
 
 
 def show(rows: list[Measured]) -> None:
@@ -49,13 +51,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all when none is given")
     parser.add_argument("--json", action="store_true", help="one JSON object a row")
-    parser.add_argument("--rows", type=int, default=looking_up.ROWS, help="how many rows lookups searches")
+    parser.add_argument("--rows", type=int, metavar="N", help="of the table that jobs and lookups work on; a million")
     asked = parser.parse_args()
     unknown = set(asked.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     for name in asked.names or BENCHMARKS:
-        for comparison in BENCHMARKS[name](*([asked.rows] if name == "lookups" else [])):
+        sized = [asked.rows] if asked.rows and name in SIZED else []
+        for comparison in BENCHMARKS[name](*sized):
             rows: list[Measured | Counted] = list(comparison.run())
             if asked.json:
                 print("\n".join(json.dumps(dataclasses.asdict(row)) for row in rows), flush=True)

@@ -40,6 +40,7 @@ class Measured:
 class Comparison:
     """Variants by name, the first being what the others are measured by; each call does `operations` operations.
 
+    operations: of a call of any variant, or by the variant's name.
     prepare: called, untimed, before each call.
     base: the variant, not the first, that does the same without what is compared.
     clock: gives the seconds that a round is timed in, by default what this process has worked.
@@ -49,7 +50,7 @@ class Comparison:
 
     name: str
     variants: Mapping[str, Callable[[], object]]
-    operations: int
+    operations: int | Mapping[str, int]
     rounds: int = 15
     prepare: Callable[[], object] = lambda: None
     base: str | None = None
@@ -75,11 +76,14 @@ class Comparison:
                         gc.collect()
                     began_work, begin = processor(), self.clock()
                     call()
-                    times[name].append((self.clock() - begin) / self.operations * 1e6)
-                    worked[name] = min(worked[name], (processor() - began_work) / self.operations * 1e6)
+                    times[name].append((self.clock() - begin) / self._operations(name) * 1e6)
+                    worked[name] = min(worked[name], (processor() - began_work) / self._operations(name) * 1e6)
         finally:
             gc.enable()
         return [self._measured(name, times, worked) for name in times]
+
+    def _operations(self, name: str) -> int:
+        return self.operations if isinstance(self.operations, int) else self.operations[name]
 
     def _measured(self, name: str, times: Mapping[str, list[float]], worked: Mapping[str, float]) -> Measured:
         rounds, first = times[name], next(iter(times.values()))
