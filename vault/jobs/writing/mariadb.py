@@ -1,9 +1,10 @@
 """MariaDB: rows of a batch are held with SKIP LOCKED in key order, and set by one UPDATE joined to a list of values."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, CursorResult, Table, select
+from sqlalchemy.exc import StatementError
 
 from vault.jobs.change import Key
 from vault.jobs.writing.comparable import stored_columns
@@ -73,7 +74,7 @@ class MariadbStatements:
         ]
         others = f" UNION ALL VALUES ({'),('.join(rows[1:])})" if len(rows) > 1 else ""
         statement = f"{AT_ONCE}UPDATE (SELECT {', '.join(first)}{others}{self._join}"
-        return connection.exec_driver_sql(statement).rowcount
+        return _execute(connection, statement).rowcount
 
     def look(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
         return self._read(connection, keys, self._look, "")
@@ -83,8 +84,17 @@ class MariadbStatements:
         for at in range(0, len(keys), MOST_KEYS):
             rows = [",".join(map(mariadb_literal, key)) for key in keys[at : at + MOST_KEYS]]
             listed = f"({','.join(rows)})" if self._single else f"(({'),('.join(rows)}))"
-            found += connection.exec_driver_sql(before + listed + after).all()
+            found += _execute(connection, before + listed + after).all()
         return found
+
+
+def _execute(connection: Connection, statement: str) -> CursorResult[Any]:
+    """The statement holds the batch's values: an error does not show it."""
+    try:
+        return connection.exec_driver_sql(statement)
+    except StatementError as error:
+        error.statement = "(a statement with the values of a batch)"
+        raise
 
 
 def _given(alias: str, column: MariadbColumn) -> str:

@@ -187,5 +187,6 @@ def test_nobody_is_waited_for_while_rows_are_held(engine: Engine) -> None:
             write(engine, a_table("t"), changes, lock_seconds=60)
         assert time.monotonic() - began < 30
         assert was_ended_for_another(caught.value)  # type: ignore[arg-type]
+        assert b"taken".hex() not in str(caught.value)
         service.rollback()
     assert write(engine, a_table("t"), changes) == [True]
