@@ -7,20 +7,13 @@ from contextlib import suppress
 from typing import Final, NoReturn, SupportsIndex
 
 from kms.data_key import DataKey, LeasedKey
-from kms.errors import (
-    CannotUnwrapError,
-    KeyDestroyedError,
-    KeyRetiredError,
-    KeyringError,
-    KeyVersionRetiredError,
-    KmsError,
-    UnknownKeyIdError,
-)
+from kms.errors import KeyringError, KmsError, UnknownKeyIdError
 from kms.fork import forget_in_child
 from kms.key_changes import KeyChanges, active_key
 from kms.key_record import KeyRecord, KeyringState, Purpose, ended_error
 from kms.key_store import KeyStore
 from kms.lease import Clock, LeaseSettings, boottime_clock
+from kms.leases_beside import LeasesBeside
 from kms.lifecycle import KeyLifecycle
 from kms.new_key import RandomBytes
 from kms.one_way_clock import OneWayClock, one_way
@@ -30,14 +23,12 @@ from kms.refresher import RefreshBy, Refresher
 from kms.seal_counter import SealCounter
 from kms.state_lease import StateLease
 from kms.unknown_ids import UnknownIds
-from kms.unwrapped import Held, UnwrappedKeys
+from kms.unwrapped import LEFT_OUT, Held, UnwrappedKeys
 
 __all__ = ["Keyring"]
 
 DEFAULT_LEASES: Final = LeaseSettings()
 FIRST_SEQUENCE: Final = 1
-# What one key may be left out of warming for; anything else is an error of the whole keyring.
-LEFT_OUT: Final = (CannotUnwrapError, KeyDestroyedError, KeyRetiredError, KeyVersionRetiredError)
 
 
 class Keyring:
@@ -45,7 +36,7 @@ class Keyring:
 
     From the first use of a key, a thread of its own asks the store and the key service before its leases end, so that
     no caller waits for them. It ends with close(), or when nobody has the keyring any more.
-    lifecycle: the operator's side, which makes, rotates, rewraps, retires and destroys keys.
+    lifecycle: the operator's side, which makes, rotates, rewraps, retires and destroys keys. beside: leases of others.
     """
 
     def __init__(
@@ -80,7 +71,9 @@ class Keyring:
         )
         self._counter = SealCounter(store.engine, self._on_low)
         by = refresh if isinstance(refresh, RefreshBy) else RefreshBy()
-        parts = RefreshParts(self._lease, self._unwrapped, self._counter, self._reload, self._end_sealing, self._sealed)
+        self.beside: LeasesBeside = LeasesBeside(leases, self.clock, by.jitter, self._attended)
+        reading, kept = (self._reload, self._end_sealing, self._sealed), self.beside
+        parts = RefreshParts(self._lease, self._unwrapped, self._counter, *reading, kept.renew)
         self._refresh = Refresh(name, leases, self.clock, by.jitter, parts)
         self._refresher = Refresher(self._refresh.step, name, by.bell, enabled=refresh is not False)
         self.lifecycle: KeyLifecycle = KeyLifecycle(store, provider, self._reload, leases, random)
@@ -253,6 +246,7 @@ class Keyring:
     def _end_all(self) -> None:
         """Whatever was asked for may be too old."""
         self._lease.end()
+        self.beside.end()
         self._unwrapped.end_all()
         self._unknown.forget_after_fork()
         self._end_sealing()

@@ -38,15 +38,17 @@ class RefreshParts:
     """What a keyring consists of.
 
     reload: reads the state and tells the keyring. end_sealing: ends the leases of the keys that seal, whose holders
-    then ask again. sealed: the purposes that this process seals for, as they become known.
+    then ask again. sealed: the purposes that this process seals for, as they become known. renew_beside: renews the
+    leases on what lies beside the keys, and tells when to call again.
     """
 
-    state: StateLease
+    state: StateLease[KeyringState]
     keys: UnwrappedKeys
     counter: SealCounter
     reload: Callable[[], KeyringState]
     end_sealing: Callable[[], None]
     sealed: Collection[Purpose]
+    renew_beside: Callable[[], float]
 
 
 class Refresh:
@@ -66,6 +68,7 @@ class Refresh:
         self._reload = parts.reload
         self._end_sealing = parts.end_sealing
         self._sealed = parts.sealed
+        self._renew_beside = parts.renew_beside
         self._sleep = min(LONGEST_SLEEP, leases.sealing / LOOKS_A_LEASE, leases.unwrapped_soft / LOOKS_A_LEASE)
         self.forget_after_fork()
 
@@ -79,9 +82,9 @@ class Refresh:
 
     def step(self) -> float:
         """Do what is due, and say in how many seconds to call again."""
-        state_at, keys_at = self._read(), self._unwrap()
+        due = min(self._read(), self._unwrap(), self._renew_beside())
         self._count_ahead()
-        return max(SHORTEST_SLEEP, min(self._sleep, state_at - self._clock(), keys_at - self._clock()))
+        return max(SHORTEST_SLEEP, min(self._sleep, due - self._clock()))
 
     def successor(self, key_id: bytes) -> bytes | None:
         """The id of the key that seals now for the purpose of the key with that id."""

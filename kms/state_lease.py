@@ -3,14 +3,13 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
 from kms.data_key import ENDED
 from kms.errors import LeaseExpiredError, UnavailableError
-from kms.key_record import KeyringState
 from kms.lease import Clock, LeaseSettings
 
-__all__ = ["Snapshot", "StateLease"]
+__all__ = ["NamedState", "Snapshot", "StateLease"]
 
 # Ours: ask again when two thirds of the sealing lease are over, so that a short outage of the store stops nobody.
 REFRESH_AT: Final = 2 / 3
@@ -20,28 +19,41 @@ RETRY_SECONDS: Final = 5.0
 LONGEST_WAIT_SECONDS: Final = 60.0
 
 
+class NamedState(Protocol):
+    """What is read: it knows the keyring that it is of."""
+
+    @property
+    def name(self) -> str: ...
+
+
+S = TypeVar("S", bound=NamedState)
+
+
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Generic[S]):
     """A state, the moment before it was asked for, and when to ask again. All by the lease's clock.
 
     ends: how often all leases had been ended before it was asked for.
     """
 
-    state: KeyringState
+    state: S
     asked: float
     refresh_at: float
     ends: int
 
 
-class StateLease:
-    """Reads the state of one keyring. on_news is called with each state that was read, before anyone sees it."""
+class StateLease(Generic[S]):
+    """Reads the state of one keyring, or what lies beside its keys.
+
+    on_news is called with each state that was read, before anyone sees it.
+    """
 
     def __init__(
         self,
-        read: Callable[[], KeyringState],
+        read: Callable[[], S],
         leases: LeaseSettings,
         clock: Clock,
-        on_news: Callable[[KeyringState], None] = lambda _: None,
+        on_news: Callable[[S], None] = lambda _: None,
         *,
         attended: Callable[[], bool] = lambda: False,
         patience: float = LONGEST_WAIT_SECONDS,
@@ -70,7 +82,7 @@ class StateLease:
         self._lock = threading.Lock()
 
     @property
-    def state(self) -> KeyringState:
+    def state(self) -> S:
         """The state as last read, however old."""
         return self._snapshot.state
 
@@ -84,11 +96,11 @@ class StateLease:
         self._ends += 1
         self.retry_at = ENDED
 
-    def _known(self) -> Snapshot:
+    def _known(self) -> Snapshot[S]:
         snapshot = self._snapshot
         return snapshot if snapshot.ends == self._ends else replace(snapshot, asked=ENDED, refresh_at=ENDED)
 
-    def for_sealing(self) -> tuple[KeyringState, float]:
+    def for_sealing(self) -> tuple[S, float]:
         """A state that may be sealed by, and when to ask for it again: now, while another thread is reading; when the
         lease ends, if a thread attends to it, which tells when it has news.
 
@@ -102,14 +114,14 @@ class StateLease:
         end = snapshot.asked + lease
         return snapshot.state, end if self._attended() else min(snapshot.refresh_at, end)
 
-    def for_opening(self) -> KeyringState:
+    def for_opening(self) -> S:
         """A state to open by: news if they are due and can be had, else what is known, for the hard lease.
 
         Raises: UnavailableError.
         """
         return self._within(self._leases.unwrapped_hard).state
 
-    def reload(self, enough: Callable[[KeyringState], bool] = lambda _: False) -> KeyringState:
+    def reload(self, enough: Callable[[S], bool] = lambda _: False) -> S:
         """A state that was asked for after this call began, or an earlier one that is enough.
 
         However many threads call at once, one reads and the others wait for it. Raises: UnavailableError.
@@ -125,7 +137,7 @@ class StateLease:
         finally:
             self._lock.release()
 
-    def _within(self, lease: float) -> Snapshot:
+    def _within(self, lease: float) -> Snapshot[S]:
         """A snapshot younger than lease, read again when due. While one thread reads, the others go on."""
         now, snapshot = self._clock(), self._known()
         in_lease, outages = now < snapshot.asked + lease, self._outages
@@ -146,7 +158,7 @@ class StateLease:
         if not self._lock.acquire(timeout=self._patience):
             raise UnavailableError(f"the key store has not answered for {self._patience:g} seconds")
 
-    def _renewed(self, lease: float) -> Snapshot:
+    def _renewed(self, lease: float) -> Snapshot[S]:
         now, snapshot = self._clock(), self._known()
         if now < min(snapshot.refresh_at, snapshot.asked + lease):  # another thread did while we waited
             return snapshot
@@ -160,7 +172,7 @@ class StateLease:
             raise UnavailableError(f"keyring {snapshot.state.name!r} was not read for {lease:g} seconds: {reason}")
         return self._snapshot
 
-    def _ask(self) -> Snapshot:
+    def _ask(self) -> Snapshot[S]:
         self._begun += 1
         ends = self._ends
         asked = self._clock()  # before the request: the answer may be as old as the question

@@ -9,8 +9,10 @@ from kms.data_key import ENDED, DataKey, LeasedKey
 from kms.each_alone import unwrapped_alone
 from kms.errors import (
     CannotUnwrapError,
+    KeyDestroyedError,
     KeyDisabledError,
     KeyNotFoundError,
+    KeyRetiredError,
     KeyVersionRetiredError,
     KmsError,
     UnavailableError,
@@ -21,7 +23,7 @@ from kms.provider import KeyProvider
 from kms.refusals import Refusals, anew
 from kms.secret import SecretKey
 
-__all__ = ["RETRY_SECONDS", "Held", "UnwrappedKeys"]
+__all__ = ["LEFT_OUT", "RETRY_SECONDS", "Held", "UnwrappedKeys"]
 
 # Ours: seconds between two tries while the key service is unavailable.
 RETRY_SECONDS: Final = 5.0
@@ -29,6 +31,8 @@ RETRY_SECONDS: Final = 5.0
 LONGEST_WAIT_SECONDS: Final = 60.0
 # What a key service says of wrapped bytes whose KEK, or KEK version, was taken away after a rewrap.
 MAY_BE_REWRAPPED: Final = (CannotUnwrapError, KeyDisabledError, KeyNotFoundError, KeyVersionRetiredError)
+# What one key may be left out of warming for; anything else is an error of the whole keyring.
+LEFT_OUT: Final = (CannotUnwrapError, KeyDestroyedError, KeyRetiredError, KeyVersionRetiredError)
 
 Failures = dict[bytes, KmsError]
 
