@@ -5,9 +5,9 @@ It lies in the database of the keys. The first registration of a field records i
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, Engine, Table, and_, insert, inspect, select
+from sqlalchemy import Engine, and_, insert, inspect, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.schema import CreateTable
 
@@ -16,6 +16,7 @@ from kms.key_database import prepare, reading, writing
 from kms.key_record import Purpose
 from kms.keyring import Keyring
 from kms.schema_version import check_schema_version, record_schema_version
+from vault.changeover.tables import metadata as changeovers
 from vault.definition import FieldDefinition
 from vault.definition_tables import field_table, index_slot_table, metadata
 from vault.drift import refuse_drift, refuse_unsafe_step
@@ -23,12 +24,16 @@ from vault.errors import DefinitionChangedError
 from vault.field import Field
 from vault.index_definition import CompoundDefinition, shared_definitions
 from vault.index_home import IndexHome, at_home, no_home
+from vault.index_news import IndexNews, index_news
 from vault.index_slot import SlotKeys, SlotPin
 from vault.index_store import register_index
+from vault.recorded_definitions import field_slots, recorded_fields
 
 __all__ = ["Registration", "bound_names_of_all", "create_schema", "register", "register_compound"]
 
 COMPONENT: Final = "vault"
+# Of its own, so that a key store from before them gets these tables and keeps the others.
+CHANGEOVERS: Final = "changeovers"
 SCHEMA_VERSION: Final = 1
 ATTEMPTS: Final = 5
 
@@ -44,10 +49,11 @@ class Registration:
     generations: Mapping[int, FieldDefinition]
     slots: Mapping[str, SlotKeys]
     homes: Mapping[str, IndexHome] = field(default_factory=dict)
+    news: IndexNews | None = field(default=None, compare=False)
 
     def field(self, keyring: Keyring) -> Field:
         """The field object, which opens every recorded generation and writes terms with the pinned keys."""
-        return Field(self.definition, keyring, self.slots, self.generations, self.homes)
+        return Field(self.definition, keyring, self.slots, self.generations, self.homes, self.news)
 
 
 def create_schema(engine: Engine) -> None:
@@ -75,6 +81,7 @@ def register(
     try:
         with reading(engine) as connection:
             check_schema_version(connection, COMPONENT, SCHEMA_VERSION)
+            check_schema_version(connection, CHANGEOVERS, SCHEMA_VERSION)
     except SchemaVersionError:
         create_schema(engine)  # raises it again if the version is another
     return [_register_with_homes(engine, definition, keyring, home) for definition in definitions]
@@ -91,9 +98,10 @@ def register_compound(engine: Engine, definition: CompoundDefinition, keyring: K
 
 def _create_schema(engine: Engine) -> None:
     with writing(engine) as connection:
-        for table in metadata.sorted_tables:
-            connection.execute(CreateTable(table, if_not_exists=True))
-        record_schema_version(connection, COMPONENT, SCHEMA_VERSION)
+        for component, its in ((COMPONENT, metadata), (CHANGEOVERS, changeovers)):
+            for table in its.sorted_tables:
+                connection.execute(CreateTable(table, if_not_exists=True))
+            record_schema_version(connection, component, SCHEMA_VERSION)
 
 
 def _register_with_homes(
@@ -104,16 +112,17 @@ def _register_with_homes(
     for name in dict.fromkeys(index.keyring for index in definition.indexes if index.keyring is not None):
         its = home(name)
         there = _register(engine, at_home(definition, name), its, name)
-        homes[name] = IndexHome(its, there.generations, there.slots)
-    return replace(_register(engine, definition, keyring, None), homes=homes)
+        homes[name] = IndexHome(its, there.generations, there.slots, index_news(engine, its))
+    own = _register(engine, definition, keyring, None)
+    return replace(own, homes=homes, news=index_news(engine, keyring))
 
 
 def _register(engine: Engine, definition: FieldDefinition, keyring: Keyring, home: str | None) -> Registration:
     """home: which of the indexes are pinned here."""
     for _ in range(ATTEMPTS):
         with reading(engine) as connection:
-            generations = _generations(connection, definition, keyring.id)
-            slots = _slots(connection, definition, keyring.id)
+            generations = recorded_fields(connection, keyring.id, definition.table, definition.column)
+            slots = field_slots(connection, keyring.id, definition.table, definition.column)
         recorded = generations.get(definition.generation)
         if recorded is None:
             if generations:
@@ -147,31 +156,6 @@ def _nearest(generations: Mapping[int, FieldDefinition], generation: int) -> Fie
     return generations[max(before) if before else min(generations)]
 
 
-def _of_field(table: Table, definition: FieldDefinition, keyring_id: bytes) -> Any:
-    return and_(
-        table.c.keyring_id == keyring_id,
-        table.c.table_name == definition.table,
-        table.c.column_name == definition.column,
-    )
-
-
-def _generations(connection: Connection, definition: FieldDefinition, keyring_id: bytes) -> dict[int, FieldDefinition]:
-    statement = select(field_table).where(_of_field(field_table, definition, keyring_id))
-    generations = {}
-    for row in connection.execute(statement):
-        recorded = FieldDefinition.from_json(row.definition)
-        place = (recorded.table, recorded.column, recorded.generation, recorded.fingerprint)
-        if place != (definition.table, definition.column, row.generation, row.fingerprint):
-            raise DefinitionChangedError(
-                definition.table,
-                definition.column,
-                f"the recorded generation {row.generation} is not what its fingerprint says",
-                "restore the key store's tables from a backup",
-            )
-        generations[row.generation] = recorded
-    return generations
-
-
 def bound_names_of_all(engine: Engine, definition: FieldDefinition) -> tuple[str, ...]:
     """The columns that this definition, or any recorded generation of the field in any keyring, is bound to."""
     found = [definition]
@@ -182,13 +166,6 @@ def bound_names_of_all(engine: Engine, definition: FieldDefinition) -> tuple[str
             texts = connection.scalars(select(column.definition).where(of_field).distinct())
             found += [FieldDefinition.from_json(text) for text in texts]
     return tuple(dict.fromkeys(bound.name for one in found for bound in one.bound))
-
-
-def _slots(connection: Connection, definition: FieldDefinition, keyring_id: bytes) -> dict[str, SlotKeys]:
-    pins: dict[str, dict[str, SlotPin]] = {}
-    for row in connection.execute(select(index_slot_table).where(_of_field(index_slot_table, definition, keyring_id))):
-        pins.setdefault(row.index_name, {})[row.slot] = SlotPin(bytes(row.key_id), row.generation)
-    return {name: SlotKeys(slots.get("a"), slots.get("b")) for name, slots in pins.items()}
 
 
 def _field_row(definition: FieldDefinition, keyring_id: bytes) -> dict[str, object]:

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DontWrapMixin
 
 __all__ = [
     "CannotOpenError",
+    "ChangeoverError",
     "DefinitionChangedError",
     "DefinitionError",
     "DestroyedKeyError",
@@ -111,6 +112,10 @@ class JobIncompleteError(JobError):
 
 class KeyInUseError(VaultError):
     """A key that is to be retired or destroyed is still needed; the message says by what, and what to do."""
+
+
+class ChangeoverError(VaultError):
+    """A changeover cannot begin, go on or end as it was asked to; the message says what it waits for."""
 
 
 class DefinitionChangedError(VaultError):

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NoReturn, SupportsIndex, TypeVar
 
-from kms.key_record import Purpose
 from kms.keyring import Keyring
 from kms.lease import Clock
 from vault.bulk_opening import open_many
@@ -11,9 +10,11 @@ from vault.codecs import codec_named
 from vault.definition import FieldDefinition
 from vault.envelope import SP_800_38D_IV_BYTES
 from vault.errors import FieldError, RowBindingError
+from vault.field_plan import FieldPlan
 from vault.index_home import IndexHome
-from vault.index_slot import SlotKeys, SlotPin
-from vault.indexing import NO_HOMES, Indexing
+from vault.index_news import IndexNews
+from vault.index_slot import SlotKeys
+from vault.indexing import NO_HOMES, Indexing, first_slots
 from vault.opening import BODY, HEAD, IV, NOT_AT_ONCE, Opener, Opening
 from vault.row_context import framed_context
 from vault.sealing import Sealing
@@ -68,14 +69,16 @@ class Field:
         slots: Mapping[str, SlotKeys] | None = None,
         generations: Mapping[int, FieldDefinition] = _NO_GENERATIONS,
         homes: Mapping[str, IndexHome] = NO_HOMES,
+        news: IndexNews | None = None,
     ) -> None:
         """slots: the index keys by index name; without them slot a uses the keyring's first index key, for ever.
 
         generations: other definitions of the field, by generation, that its data may have been written by.
-        homes: the other keyrings that its indexes live in, by name.
+        homes: the other keyrings that its indexes live in, by name. news: where pins and phases are learnt of later.
         """
         if slots is None:
-            slots = _first_slots(definition, keyring)
+            slots = first_slots(definition, keyring)
+        own = IndexHome(keyring, generations, slots, news if definition.indexes else None)
         sealing, opening = Sealing(definition, keyring), Opening(definition, generations, keyring)
         for name, part in {
             "definition": definition,
@@ -90,7 +93,7 @@ class Field:
             "_clock": keyring.clock,
             "_sealing": sealing,
             "_opening": opening,
-            "_indexing": Indexing(definition, generations, keyring, slots, homes),
+            "_indexing": Indexing(definition, own, homes),
         }.items():
             object.__setattr__(self, name, part)
 
@@ -137,27 +140,34 @@ class Field:
             error.at(self._table, self._column, row_key=row_key)
             raise
 
-    def terms(self, value: object) -> dict[str, bytes | None]:
+    def terms(self, value: object, plan: FieldPlan | None = None) -> dict[str, bytes | None]:
         """The index terms by term column name. Raises: InvalidValueError, UnknownKeyError, KmsError."""
         try:
-            return self._indexing.terms(value)
+            return (plan or self._indexing.plan()).terms(value)
         except FieldError as error:
             error.at(self._table, self._column)
             raise
 
-    def asked_term(self, index: str, asked: object) -> bytes | None:
-        """The term that slot a of an index holds for what is asked for, a part where the index is partial.
+    def plan(self) -> FieldPlan:
+        """Which slots are written and asked now: to be taken once for a statement and handed to terms and asked_term.
 
-        Raises: InvalidValueError, DefinitionError for an index that there is not, UnknownKeyError, KmsError.
+        Raises: LeaseExpiredError if the key store could not be read within the sealing lease, KmsError.
         """
-        return self._of_index(self._indexing.asked_term, index, asked)
+        return self._indexing.plan()
 
-    def matcher(self, index: str, asked: object) -> Callable[[object], bool]:
+    def asked_term(self, index: str, asked: object, plan: FieldPlan | None = None) -> bytes:
+        """The term that the asked slot of an index holds for what is asked for, a part where the index is partial.
+
+        Raises: InvalidValueError, DefinitionError for an index that there is not or cannot be asked now, KmsError.
+        """
+        return self._of_index((plan or self.plan()).asked_term, index, asked)
+
+    def matcher(self, index: str, asked: object, plan: FieldPlan | None = None) -> Callable[[object], bool]:
         """A function that tells whether an opened value is what the index is asked for: equal terms may be chance.
 
-        Raises: InvalidValueError, DefinitionError.
+        Raises: InvalidValueError, DefinitionError, LeaseExpiredError.
         """
-        return self._of_index(self._indexing.matcher, index, asked)
+        return self._of_index((plan or self.plan()).matcher, index, asked)
 
     def seal_many(self, values: Sequence[object], rows: Sequence[Row] | None = None) -> list[bytes | None]:
         """As seal, for each value in order; all values are checked before one is sealed.
@@ -203,9 +213,9 @@ class Field:
         """As terms, for each value in order. Raises: as terms; the error of one value has its number as .row."""
         return self._indexed(self._indexing.terms_many, values)
 
-    def terms_by_column(self, values: Sequence[object]) -> dict[str, list[bytes | None]]:
+    def terms_by_column(self, values: Sequence[object], plan: FieldPlan | None = None) -> dict[str, list[bytes | None]]:
         """As terms_many, by term column name the terms of all values in order."""
-        return self._indexed(self._indexing.terms_by_column, values)
+        return self._indexed((plan or self._indexing.plan()).terms_by_column, values)
 
     @property
     def bound_names(self) -> tuple[str, ...]:
@@ -286,13 +296,3 @@ class Field:
                 error.at(self._table, self._column, row=number)
                 raise
         raise AssertionError("a value was refused once and taken the next time")
-
-
-def _first_slots(definition: FieldDefinition, keyring: Keyring) -> dict[str, SlotKeys]:
-    if not definition.indexes:
-        return {}
-    first = keyring.first(Purpose.INDEX).key_id
-    return {
-        index.name: SlotKeys(SlotPin(first, definition.generation if index.scope is None else 0))
-        for index in definition.indexes
-    }

@@ -5,12 +5,13 @@ Then equal values of all keyrings that name it have equal terms. What is recorde
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kms.fork import forget_in_child
 from kms.keyring import Keyring
 from vault.definition import FieldDefinition
 from vault.errors import DefinitionError
+from vault.index_news import IndexNews
 from vault.index_slot import SlotKeys
 
 __all__ = ["IndexHome", "IndexHomes", "at_home", "no_home"]
@@ -18,11 +19,15 @@ __all__ = ["IndexHome", "IndexHomes", "at_home", "no_home"]
 
 @dataclass(frozen=True, slots=True)
 class IndexHome:
-    """The keyring, with what is recorded there of one field: its definitions by generation, and the pins by index."""
+    """The keyring, with what is recorded there of one field: its definitions by generation, and the pins by index.
+
+    news: where pins, phases and generations are learnt of later; without it the pins given here stay.
+    """
 
     keyring: Keyring
     generations: Mapping[int, FieldDefinition]
     slots: Mapping[str, SlotKeys]
+    news: IndexNews | None = field(default=None, compare=False)
 
 
 def at_home(definition: FieldDefinition, home: str) -> FieldDefinition:

@@ -1,8 +1,8 @@
 """Index store: the definitions and pins of indexes that are not one field's own, recorded beside those of fields."""
 
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, Engine, Table, and_, insert, select
+from sqlalchemy import Engine, insert
 from sqlalchemy.exc import IntegrityError
 
 from kms.key_database import reading, writing
@@ -10,8 +10,9 @@ from kms.key_record import Purpose
 from kms.keyring import Keyring
 from vault.definition_tables import index_slot_table, index_table
 from vault.errors import IndexChangedError
-from vault.index_definition import IndexDefinition, index_from_json
+from vault.index_definition import IndexDefinition
 from vault.index_slot import SlotKeys, SlotPin
+from vault.recorded_definitions import index_slots, recorded_indexes
 
 __all__ = ["register_index"]
 
@@ -26,8 +27,9 @@ def register_index(engine: Engine, definition: IndexDefinition, keyring: Keyring
     """
     for _ in range(ATTEMPTS):
         with reading(engine) as connection:
-            recorded = _recorded(connection, definition, keyring.id)
-            slots = _slots(connection, definition, keyring.id)
+            generations = recorded_indexes(connection, keyring.id, definition.place)
+            slots = index_slots(connection, keyring.id, definition.place)
+        recorded = generations.get(definition.generation, generations[min(generations)] if generations else None)
         if recorded is not None and recorded != definition:
             raise IndexChangedError(definition.label, f"recorded {recorded}, declared {definition}", NEW_INDEX)
         if recorded is not None and slots is not None:
@@ -42,41 +44,6 @@ def register_index(engine: Engine, definition: IndexDefinition, keyring: Keyring
             continue  # another process recorded it meanwhile: compare with that
         return SlotKeys(pin)
     raise IndexChangedError(definition.label, "other processes keep recording it", "start one process first")
-
-
-def _of_index(table: Table, definition: IndexDefinition, keyring_id: bytes) -> Any:
-    table_name, name = definition.place
-    return and_(table.c.keyring_id == keyring_id, table.c.table_name == table_name, table.c.index_name == name)
-
-
-def _recorded(connection: Connection, definition: IndexDefinition, keyring_id: bytes) -> IndexDefinition | None:
-    """The generation that is declared, or else the first that is there."""
-    statement = select(index_table).where(_of_index(index_table, definition, keyring_id))
-    rows = {row.generation: row for row in connection.execute(statement)}
-    row = rows.get(definition.generation) or (rows[min(rows)] if rows else None)
-    if row is None:
-        return None
-    recorded = index_from_json(row.definition)
-    if (recorded.place, recorded.generation, recorded.fingerprint) != (
-        definition.place,
-        row.generation,
-        row.fingerprint,
-    ):
-        raise IndexChangedError(
-            definition.label,
-            f"the recorded generation {row.generation} is not what its fingerprint says",
-            "restore the key store's tables from a backup",
-        )
-    return recorded
-
-
-def _slots(connection: Connection, definition: IndexDefinition, keyring_id: bytes) -> SlotKeys | None:
-    slot = index_slot_table.c
-    statement = select(index_slot_table).where(
-        _of_index(index_slot_table, definition, keyring_id), slot.column_name == ""
-    )
-    pins = {row.slot: SlotPin(bytes(row.key_id), row.generation) for row in connection.execute(statement)}
-    return SlotKeys(pins.get("a"), pins.get("b")) if pins else None
 
 
 def _row(definition: IndexDefinition, keyring_id: bytes) -> dict[str, object]:

@@ -1,140 +1,93 @@
-"""Indexing: the terms of one field's values, made by the key that each index slot is pinned to."""
+"""Indexing: the terms of one field's values, made as its indexes' pins and phases say for the time being."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
 
-from kms.derive import index_key, shared_index_key
+from kms.key_record import Purpose
 from kms.keyring import Keyring
-from kms.secret import SecretKey
-from vault.codecs import codec_named
-from vault.codecs.padding import unpadded_id
-from vault.codecs.text import STR
+from kms.lease import Clock
+from vault.changeover.in_force import Held
+from vault.changeover.phase import Changeover, Phase, Subject
 from vault.definition import FieldDefinition
-from vault.errors import DefinitionError, InvalidValueError
+from vault.errors import DefinitionError
+from vault.field_plan import FieldPlan, Until
+from vault.index_definition import SharedDefinition
 from vault.index_home import IndexHome
 from vault.index_slot import Slot, SlotKeys, SlotPin, term_column
-from vault.term import BlindIndex, asked_encoding, equality_encoding
-from vault.term_maker import TermMaker
+from vault.slot_plan import SlotPlan, slot_plan
+from vault.slot_terms import SlotTerms
+from vault.term import BlindIndex
 
-__all__ = ["Indexing"]
+__all__ = ["Indexing", "first_slots", "subject_of"]
 
-Encoding = Callable[[object], bytes | None]
 NO_HOMES: Final[Mapping[str, IndexHome]] = {}
-NO_INDEX: Final = "has no index {!r}; there are: {}"
+_FOR_EVER: Final = float("inf")
+# Two slots that are given without a phase: both are written and the first is asked.
+_BOTH: Final = Changeover(Subject("", "", ""), "a", "b", Phase.DUAL_ASK_OLD, Phase.OLD, datetime.fromtimestamp(0, UTC))
+_Found = tuple[SlotKeys, Changeover | None]
 
 
-class _SlotTerms:
-    """The terms of one written slot."""
+@dataclass(frozen=True, slots=True)
+class _Static:
+    """Where nothing is learnt later."""
 
-    __slots__ = ("_asked", "_equality", "_maker", "partial")
-
-    def __init__(self, definition: FieldDefinition, index: BlindIndex, pin: SlotPin, keyring: Keyring) -> None:
-        codec = codec_named(unpadded_id(definition.codec))
-        self._maker = TermMaker(
-            (definition.table, definition.column), _derivation(definition, index, keyring.id), pin, keyring, index
-        )
-        self._equality: Encoding = equality_encoding(codec, index.normaliser)
-        self._asked: Encoding = asked_encoding(codec, index.normaliser)
-        self.partial = index.normaliser.partial
-
-    def term(self, value: object) -> bytes | None:
-        encoding = self._equality(value)
-        return None if encoding is None else self._maker.term(encoding)
-
-    def terms(self, values: list[object]) -> list[bytes | None]:
-        if self._equality is STR.equality:
-            texts: Any = values
-            try:
-                encoded: list[bytes] = list(map(str.encode, texts))
-            except (TypeError, UnicodeEncodeError):
-                pass  # NULL is among them, or what is refused below, where nothing is chained to it
-            else:  # the usual column, without a call of ours for each value
-                return self._maker.terms(encoded)
-        encodings = [None if value is None else self._equality(value) for value in values]
-        made = self._maker.terms([encoding for encoding in encodings if encoding is not None])
-        if len(made) == len(values):
-            return made
-        rest = iter(made)
-        return [None if encoding is None else next(rest) for encoding in encodings]
-
-    def asked(self, asked: object) -> bytes:
-        encoding = self._asked(asked)
-        if encoding is None:
-            raise InvalidValueError("there is nothing to look up in what is asked for")
-        return self._maker.term(encoding)
-
-    def matcher(self, asked: object) -> Callable[[object], bool]:
-        wanted, equality = self._asked(asked), self._equality
-        return lambda value: value is not None and equality(value) == wanted
+    until: float = _FOR_EVER
 
 
-def _derivation(definition: FieldDefinition, index: BlindIndex, keyring_id: bytes) -> Callable[[SecretKey], SecretKey]:
+@dataclass(frozen=True, slots=True)
+class _Several:
+    """Where the indexes of one field live in several keyrings."""
+
+    held: Sequence[Held]
+
+    @property
+    def until(self) -> float:
+        return min(held.until for held in self.held)
+
+
+def subject_of(definition: FieldDefinition, index: BlindIndex) -> Subject:
+    """Under which names the pins and phases of a field's index are recorded."""
     if index.scope is not None:
-        scope = index.scope
-        return lambda key: shared_index_key(key, keyring_id, scope)
-    return lambda key: index_key(key, keyring_id, definition.table, definition.column, index.name)
+        return Subject("", "", index.scope)
+    return Subject(definition.table, definition.column, index.name)
 
 
 class Indexing:
     """All the term columns of one field. Shared by threads."""
 
-    __slots__ = ("_column", "_slots", "columns")
+    __slots__ = ("_clock", "_definition", "_homes", "_made", "_own", "_plan", "columns")
 
     def __init__(
         self,
         definition: FieldDefinition,
-        generations: Mapping[int, FieldDefinition],
-        keyring: Keyring,
-        slots: Mapping[str, SlotKeys],
+        own: IndexHome,
         homes: Mapping[str, IndexHome] = NO_HOMES,
     ) -> None:
-        """slots: the pins by index name. generations: the definitions that a pin may name beside this one.
+        """own: the field's keyring, with what is recorded there. homes: by name, the others that indexes live in.
 
-        homes: by name, the keyrings that indexes live in, with what they have recorded.
-
-        Raises: DefinitionError for an index without pins, or a pin that names a generation without the index.
+        Raises: DefinitionError for an index without pins, or a pin that names a generation without the index; KmsError.
         """
-        known = {**generations, definition.generation: definition}
-        made: dict[str, _SlotTerms | None] = {}
-        for index in definition.indexes:
-            own = IndexHome(keyring, known, slots)
-            home = own if index.keyring is None else homes.get(index.keyring)
-            if home is None or index.name not in home.slots:
-                raise DefinitionError(f"{definition.label}: no slot of the index {index.name!r} is pinned to a key")
-            for slot, pin in home.slots[index.name]:
-                column = term_column(definition.column, index.name, slot)
-                made[column] = None if pin is None else _slot_terms(home, definition, index, pin)
-        self._slots = made
-        self._column = definition.column
-        self.columns = tuple(made)
+        self._definition = definition
+        self._own = replace(own, generations={**own.generations, definition.generation: definition})
+        self._homes = homes
+        self._clock: Clock = own.keyring.clock
+        self._made: dict[tuple[str, SlotPin], SlotTerms] = {}
+        self._plan = self._planned()
+        self.columns = self._plan.columns
+
+    def plan(self) -> FieldPlan:
+        """What the slots do now, to be taken once for a statement. Raises: LeaseExpiredError, KmsError."""
+        plan = self._plan
+        if self._clock() < plan.leased.until:
+            return plan
+        plan = self._plan = self._planned()
+        return plan
 
     def terms(self, value: object) -> dict[str, bytes | None]:
-        """The term of one value for each term column; None for NULL and for a slot that is not written.
-
-        Raises: InvalidValueError without a place, UnknownKeyError, KmsError.
-        """
-        if value is None:
-            return dict.fromkeys(self.columns)
-        return {column: None if slot is None else slot.term(value) for column, slot in self._slots.items()}
-
-    def asked_term(self, index: str, asked: object, slot: Slot = "a") -> bytes | None:
-        """The term that one slot of an index holds for what is asked for; None if it is not written.
-
-        Raises: as terms; DefinitionError for an index that the field has not.
-        """
-        terms = self._slot(index, slot)
-        return None if terms is None else terms.asked(asked)
-
-    def matcher(self, index: str, asked: object, slot: Slot = "a") -> Callable[[object], bool]:
-        """Whether an opened value is what the index is asked for: its term alone may be another value's too."""
-        terms = self._slot(index, slot)
-        return (lambda _value: False) if terms is None else terms.matcher(asked)
-
-    def _slot(self, index: str, slot: Slot) -> _SlotTerms | None:
-        column = term_column(self._column, index, slot)
-        if column not in self._slots:
-            raise DefinitionError(f"{self._column} {NO_INDEX.format(index, ', '.join(self.columns))}")
-        return self._slots[column]
+        """As FieldPlan.terms."""
+        return self.plan().terms(value)
 
     def terms_many(self, values: list[object]) -> list[dict[str, bytes | None]]:
         """As terms, for each value in order."""
@@ -144,19 +97,97 @@ class Indexing:
         return [dict(zip(by_column, row, strict=True)) for row in zip(*by_column.values(), strict=True)]
 
     def terms_by_column(self, values: list[object]) -> dict[str, list[bytes | None]]:
-        """As terms_many, the terms of each column together, which makes no object for each value but its term."""
-        return {
-            column: [None] * len(values) if slot is None else slot.terms(values) for column, slot in self._slots.items()
-        }
+        """As FieldPlan.terms_by_column."""
+        return self.plan().terms_by_column(values)
+
+    def _planned(self) -> FieldPlan:
+        held: dict[int, Held] = {}
+        plans: dict[str, SlotPlan] = {}
+        slots: dict[str, SlotTerms | None] = {}
+        for index in self._definition.indexes:
+            home = self._home(index)
+            pins, changeover = self._in_force(home, index, held)
+            plan = slot_plan(f"{self._definition.label} index {index.name}", pins, changeover)
+            for slot, pin in pins:
+                slots[term_column(self._definition.column, index.name, slot)] = (
+                    None if pin is None else self._slot_terms(home, index, slot, pin)
+                )
+            asked = slots[term_column(self._definition.column, index.name, plan.asked)] if plan.asked else None
+            plans[index.name] = replace(plan, exact=asked is None or asked.index.answers_equality)
+        return FieldPlan(self._definition.column, plans, slots, _leased(list(held.values())))
+
+    def _home(self, index: BlindIndex) -> IndexHome:
+        home = self._own if index.keyring is None else self._homes.get(index.keyring)
+        if home is None:
+            raise self._unpinned(index)
+        return home
+
+    def _in_force(self, home: IndexHome, index: BlindIndex, held: dict[int, Held]) -> _Found:
+        """The pins of an index, and its changeover if one is under way; held: what they were read with is put there."""
+        news, subject = home.news, subject_of(self._definition, index)
+        if news is None:
+            if index.name not in home.slots:
+                raise self._unpinned(index)
+            pins = home.slots[index.name]
+            return pins, None if pins.b is None or pins.a is None else _BOTH
+        read = held[id(news)] = news.held()
+        if subject not in read.state.pins:  # recorded since, or removed
+            news.reload()
+            read = held[id(news)] = news.held()
+        if subject in read.state.pins:
+            return read.state.pins[subject], read.state.changeovers.get(subject)
+        known = news.fields(self._definition.table, self._definition.column)
+        if known and index.scope is None and all(one.name != index.name for one in known[max(known)].indexes):
+            return SlotKeys(None), None  # a later generation is without it, and its removal has ended
+        raise self._unpinned(index)
+
+    def _slot_terms(self, home: IndexHome, index: BlindIndex, slot: Slot, pin: SlotPin) -> SlotTerms:
+        key = (term_column(self._definition.column, index.name, slot), pin)
+        if key not in self._made:
+            if index.scope is not None:
+                made = SlotTerms(self._definition, self._as_shared(home, index, pin), pin, home.keyring)
+            else:
+                made = SlotTerms(*self._as_recorded(home, index, pin), pin, home.keyring)
+            self._made[key] = made
+        return self._made[key]
+
+    def _as_recorded(self, home: IndexHome, index: BlindIndex, pin: SlotPin) -> tuple[FieldDefinition, BlindIndex]:
+        definition = home.generations.get(pin.generation)
+        if definition is None and home.news is not None:
+            definition = home.news.fields(self._definition.table, self._definition.column).get(pin.generation)
+        found = None if definition is None else next((i for i in definition.indexes if i.name == index.name), None)
+        if definition is None or found is None:
+            raise DefinitionError(
+                f"{self._definition.label}: no known definition of generation {pin.generation} has the index"
+                f" {index.name!r}"
+            )
+        return definition, found
+
+    def _as_shared(self, home: IndexHome, index: BlindIndex, pin: SlotPin) -> BlindIndex:
+        """The pin is the scope's, whose definition every column that shares it declares, now or later."""
+        if home.news is None:
+            return index
+        recorded = home.news.indexes(("", str(index.scope))).get(pin.generation)
+        if not isinstance(recorded, SharedDefinition):
+            raise DefinitionError(f"shared index {index.scope}: generation {pin.generation} is not recorded")
+        return replace(index, normaliser=recorded.normaliser, bits=recorded.bits, slow=recorded.argon2id)
+
+    def _unpinned(self, index: BlindIndex) -> DefinitionError:
+        return DefinitionError(f"{self._definition.label}: no slot of the index {index.name!r} is pinned to a key")
 
 
-def _slot_terms(home: IndexHome, declared: FieldDefinition, index: BlindIndex, pin: SlotPin) -> _SlotTerms:
-    if index.scope is not None:  # the pin is the scope's, whose definition every column that shares it declares
-        return _SlotTerms(declared, index, pin, home.keyring)
-    definition = home.generations.get(pin.generation)
-    found = None if definition is None else next((i for i in definition.indexes if i.name == index.name), None)
-    if definition is None or found is None:
-        raise DefinitionError(
-            f"{declared.label}: no known definition of generation {pin.generation} has the index {index.name!r}"
-        )
-    return _SlotTerms(definition, found, pin, home.keyring)
+def _leased(held: list[Held]) -> Until:
+    if not held:
+        return _Static()
+    return held[0] if len(held) == 1 else _Several(held)
+
+
+def first_slots(definition: FieldDefinition, keyring: Keyring) -> dict[str, SlotKeys]:
+    """The pins of a field that is not registered: slot a of each index, to the keyring's first index key."""
+    if not definition.indexes:
+        return {}
+    first = keyring.first(Purpose.INDEX).key_id
+    return {
+        index.name: SlotKeys(SlotPin(first, definition.generation if index.scope is None else 0))
+        for index in definition.indexes
+    }

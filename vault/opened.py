@@ -17,6 +17,7 @@ from vault.definition_store import register, register_compound
 from vault.field import Field
 from vault.index_definition import CompoundDefinition
 from vault.index_home import IndexHomes, no_home
+from vault.index_news import index_news
 
 __all__ = ["OpenedVault", "open_vault"]
 
@@ -99,7 +100,8 @@ class OpenedVault:
                 terms = self._compounds.get(definition)
                 if terms is None:
                     slots = register_compound(self.key_store.engine, definition, self.keyring)
-                    terms = self._compounds[definition] = CompoundTerms(definition, self.keyring, slots)
+                    news = index_news(self.key_store.engine, self.keyring)
+                    terms = self._compounds[definition] = CompoundTerms(definition, self.keyring, slots, news)
         return terms
 
 

@@ -11,6 +11,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from vault import BlindIndex, Sealed, digits
 
 if TYPE_CHECKING:
+    from vault.jobs.writing_one_by_one import WritesOneByOne
+
     import dp
     from dp.ledger.keys import AuditMacs, Mac, Sealer
     from dp.noise.random_source import OperatingSystemRandom, RandomSource
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from vault.jobs.reencrypt import Reencrypt
     from vault.jobs.row_keyrings import OneKeyring, RowKeyrings, TenantKeyrings
     from vault.jobs.work import BatchWriter, Leased, Rehearses, Work
-    from vault.jobs.writing_one_by_one import WritesOneByOne
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
     from vault.mapping.attached import Attached, AttachedVault, OpensFields
     from vault.mapping.attached_tenants import AttachedTenants, OpensTenants

@@ -51,9 +51,17 @@ def test_an_error_names_the_part_and_the_row() -> None:
         made().asked_term(["\u0378", BORN])
 
 
-def test_slot_a_alone_is_written() -> None:
-    with pytest.raises(DefinitionError, match="slot a, and no other"):
-        CompoundTerms(made().definition, FixedKeyring({}, {}), SlotKeys(PIN, PIN))  # type: ignore[arg-type]
+def test_without_a_pin_there_is_no_term() -> None:
+    with pytest.raises(DefinitionError, match="no slot is pinned"):
+        CompoundTerms(made().definition, FixedKeyring({}, {}), SlotKeys(None))  # type: ignore[arg-type]
+
+
+def test_a_statement_keeps_the_plan_that_it_began_with() -> None:
+    terms = made()
+    plan = terms.plan()
+    assert (plan.does.asked, plan.does.written, plan.does.exact) == ("a", ("a",), True)
+    by_slot = terms.terms_by_slot([["Ann", BORN], ["Ann", None]], plan)
+    assert by_slot == {"a": [terms.asked_term(["ANN", BORN], plan), None], "b": [None, None]}
 
 
 def test_it_is_neither_pickled_nor_copied() -> None:
