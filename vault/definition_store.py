@@ -19,7 +19,7 @@ from kms.schema_version import check_schema_version, record_schema_version
 from vault.changeover.tables import metadata as changeovers
 from vault.definition import FieldDefinition
 from vault.definition_tables import field_table, index_slot_table, metadata
-from vault.drift import refuse_drift, refuse_unsafe_step
+from vault.drift import refuse_drift, refuse_unsafe_step, reindex_command
 from vault.errors import DefinitionChangedError
 from vault.field import Field
 from vault.index_definition import CompoundDefinition, shared_definitions
@@ -27,7 +27,7 @@ from vault.index_home import IndexHome, at_home, no_home
 from vault.index_news import IndexNews, index_news
 from vault.index_slot import SlotKeys, SlotPin
 from vault.index_store import register_index
-from vault.recorded_definitions import field_slots, recorded_fields
+from vault.recorded_definitions import field_row, field_slots, recorded_fields, slot_row
 
 __all__ = ["Registration", "bound_names_of_all", "create_schema", "register", "register_compound"]
 
@@ -123,7 +123,7 @@ def _register(engine: Engine, definition: FieldDefinition, keyring: Keyring, hom
         with reading(engine) as connection:
             generations = recorded_fields(connection, keyring.id, definition.table, definition.column)
             slots = field_slots(connection, keyring.id, definition.table, definition.column)
-        recorded = generations.get(definition.generation)
+        known, recorded = dict(generations), generations.get(definition.generation)
         if recorded is None:
             if generations:
                 refuse_unsafe_step(_nearest(generations, definition.generation), definition)
@@ -133,15 +133,17 @@ def _register(engine: Engine, definition: FieldDefinition, keyring: Keyring, hom
         # Before the field is recorded, so that one that its scope refuses can be declared otherwise.
         slots |= {name: register_index(engine, one, keyring) for name, one in shared_definitions(definition).items()}
         missing = [index.name for index in definition.indexes if index.keyring == home and index.name not in slots]
-        if recorded is not None and not missing:
-            return Registration(definition, generations, slots)
+        if known:
+            _refuse_unmade(known[max(known)], missing)
+        if recorded is not None:
+            return Registration(definition, generations, slots | {name: SlotKeys(None) for name in missing})
         pin = SlotPin(keyring.sealing(Purpose.INDEX).key.key_id, definition.generation)
         try:
             with writing(engine) as connection:
-                if recorded is None:
-                    connection.execute(insert(field_table).values(_field_row(definition, keyring.id)))
+                connection.execute(insert(field_table).values(field_row(definition, keyring.id)))
                 for name in missing:
-                    connection.execute(insert(index_slot_table).values(_slot_row(definition, keyring.id, name, pin)))
+                    row = slot_row(keyring.id, (definition.table, definition.column, name), "a", pin)
+                    connection.execute(insert(index_slot_table).values(row))
         except IntegrityError:
             continue  # another process recorded it meanwhile: compare with that
         return Registration(definition, generations, slots | {name: SlotKeys(pin) for name in missing})
@@ -168,24 +170,13 @@ def bound_names_of_all(engine: Engine, definition: FieldDefinition) -> tuple[str
     return tuple(dict.fromkeys(bound.name for one in found for bound in one.bound))
 
 
-def _field_row(definition: FieldDefinition, keyring_id: bytes) -> dict[str, object]:
-    return {
-        "keyring_id": keyring_id,
-        "table_name": definition.table,
-        "column_name": definition.column,
-        "generation": definition.generation,
-        "definition": definition.canonical_json(),
-        "fingerprint": definition.fingerprint,
-    }
-
-
-def _slot_row(definition: FieldDefinition, keyring_id: bytes, index: str, pin: SlotPin) -> dict[str, object]:
-    return {
-        "keyring_id": keyring_id,
-        "table_name": definition.table,
-        "column_name": definition.column,
-        "index_name": index,
-        "slot": "a",
-        "key_id": pin.key_id,
-        "generation": pin.generation,
-    }
+def _refuse_unmade(newest: FieldDefinition, missing: list[str]) -> None:
+    """An index that the newest definition has and no slot holds was begun and given up: nothing is found by it."""
+    unmade = [index.name for index in newest.indexes if index.name in missing]
+    if unmade:
+        raise DefinitionChangedError(
+            newest.table,
+            newest.column,
+            f"its index {', '.join(unmade)} was never made for the rows that there are",
+            f"run: {reindex_command(newest)}",
+        )

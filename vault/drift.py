@@ -7,49 +7,62 @@ from vault.definition import FieldDefinition
 from vault.errors import DefinitionChangedError
 from vault.term import BlindIndex
 
-__all__ = ["refuse_drift", "refuse_unsafe_step"]
+__all__ = ["own_indexes", "refuse_drift", "refuse_unsafe_step", "reindex_command"]
 
 GO_BACK: Final = "declare it as recorded"
-# The job that will add or change an index in place is named, so that what to wait for is known.
-NEW_COLUMN: Final = (
-    "declare a new column so and copy the values into it (the terms that are stored would not be found; a job that"
-    " makes them anew in place, reindex, is not there yet)"
-)
+# The values' own encoding decides every term, and a slot makes terms of values as they are declared.
+NEW_COLUMN: Final = "declare a new column so and copy the values into it (the terms that are stored would not be found)"
 
 
 def refuse_drift(recorded: FieldDefinition, declared: FieldDefinition) -> None:
     """Compare two definitions of one generation. Raises: DefinitionChangedError."""
     if recorded == declared:
         return
-    remedies = [GO_BACK]
-    if _terms_differ(recorded, declared):
-        remedies.append(NEW_COLUMN)
+    generation = recorded.generation + 1
+    if _encodings_differ(recorded, declared):
+        remedy = NEW_COLUMN
+    elif own_indexes(recorded) != own_indexes(declared):
+        remedy = f"declare generation={generation} and run: {reindex_command(declared)}"
     else:
-        remedies.append(f"declare generation={recorded.generation + 1} and run `noisevault reencrypt`")
+        remedy = f"declare generation={generation} and run `noisevault reencrypt`"
     raise DefinitionChangedError(
-        declared.table, declared.column, "; ".join(_differences(recorded, declared)), ", or ".join(remedies)
+        declared.table, declared.column, "; ".join(_differences(recorded, declared)), f"{GO_BACK}, or {remedy}"
     )
 
 
 def refuse_unsafe_step(before: FieldDefinition, declared: FieldDefinition) -> None:
-    """Check a new generation against the one before: values move by re-encryption, terms only by re-indexing.
+    """Check a new generation against the one before: values move by re-encryption, terms by re-indexing.
 
     Raises: DefinitionChangedError for a step that would leave terms behind that no look-up finds.
     """
-    if _terms_differ(before, declared):
-        raise DefinitionChangedError(
-            declared.table,
-            declared.column,
-            "; ".join(_differences(before, declared)),
-            f"{GO_BACK}, or {NEW_COLUMN}",
-        )
+    if _encodings_differ(before, declared):
+        remedy = NEW_COLUMN
+    elif own_indexes(before) != own_indexes(declared):
+        remedy = f"run this first, which records it: {reindex_command(declared)}"
+    else:
+        return
+    raise DefinitionChangedError(
+        declared.table, declared.column, "; ".join(_differences(before, declared)), f"{GO_BACK}, or {remedy}"
+    )
 
 
-def _terms_differ(before: FieldDefinition, after: FieldDefinition) -> bool:
-    """Whether stored terms would not be found. Padding is no part of them."""
-    if before.indexes != after.indexes:
-        return True
-    return bool(after.indexes) and unpadded_id(before.codec) != unpadded_id(after.codec)
+def own_indexes(definition: FieldDefinition) -> tuple[BlindIndex, ...]:
+    """The indexes as far as the field's own definition decides them: how a shared one works is its scope's to say."""
+    return tuple(
+        index if index.scope is None else BlindIndex(name=index.name, scope=index.scope) for index in definition.indexes
+    )
+
+
+def reindex_command(definition: FieldDefinition) -> str:
+    """What an operator runs to move the field's indexes."""
+    return f"noisevault reindex {definition.label}"
+
+
+def _encodings_differ(before: FieldDefinition, after: FieldDefinition) -> bool:
+    """Whether stored terms are of other encodings of the values. Padding is no part of them."""
+    if not before.indexes or not after.indexes:
+        return False
+    return unpadded_id(before.codec) != unpadded_id(after.codec)
 
 
 def _differences(recorded: FieldDefinition, declared: FieldDefinition) -> list[str]:

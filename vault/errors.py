@@ -204,8 +204,8 @@ class UnknownGenerationError(CannotOpenError):
     """The value names a definition generation of the field that this process does not know."""
 
     REASON = (
-        "is sealed under key {} by a generation of its definition that this process does not know:"
-        " restart it, so that it reads the recorded definitions anew; else the bytes were changed"
+        "is sealed under key {} by a generation of its definition that is not recorded in the"
+        " key store: the store is of another day than the data, or the bytes were changed"
     )
 
 

@@ -1,6 +1,7 @@
 """Field: seals, opens and indexes the values of one column. The one object that the rest of the vault uses."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal, NoReturn, SupportsIndex, TypeVar
 
 from kms.keyring import Keyring
@@ -74,17 +75,17 @@ class Field:
         """slots: the index keys by index name; without them slot a uses the keyring's first index key, for ever.
 
         generations: other definitions of the field, by generation, that its data may have been written by.
-        homes: the other keyrings that its indexes live in, by name. news: where pins and phases are learnt of later.
+        homes: the other keyrings that its indexes live in. news: where pins, phases and generations are learnt later.
         """
         if slots is None:
             slots = first_slots(definition, keyring)
         own = IndexHome(keyring, generations, slots, news if definition.indexes else None)
-        sealing, opening = Sealing(definition, keyring), Opening(definition, generations, keyring)
+        recorded = dict if news is None else partial(news.fields, definition.table, definition.column)
+        sealing, opening = Sealing(definition, keyring), Opening(definition, generations, keyring, recorded)
         for name, part in {
             "definition": definition,
             "keyring": keyring,
-            "_table": definition.table,
-            "_column": definition.column,
+            **dict(zip(("_table", "_column"), (definition.table, definition.column), strict=True)),
             "_context": framed_context(definition.bound) if definition.bound else None,
             "_encode": codec_named(definition.codec).encode,
             "_random": sealing.random,
@@ -210,7 +211,7 @@ class Field:
         return opened
 
     def terms_many(self, values: Sequence[object]) -> list[dict[str, bytes | None]]:
-        """As terms, for each value in order. Raises: as terms; the error of one value has its number as .row."""
+        """As terms, for each value in order; the error of one value has its number as .row."""
         return self._indexed(self._indexing.terms_many, values)
 
     def terms_by_column(self, values: Sequence[object], plan: FieldPlan | None = None) -> dict[str, list[bytes | None]]:

@@ -4,7 +4,9 @@ from sqlalchemy import Engine
 
 from kms.key_database import reading
 from kms.keyring import Keyring
+from vault.changeover.history import read_history
 from vault.changeover.in_force import Held, InForce, InForceLease
+from vault.changeover.phase import Subject
 from vault.definition import FieldDefinition
 from vault.index_definition import IndexDefinition
 from vault.recorded_definitions import recorded_fields, recorded_indexes
@@ -33,6 +35,12 @@ class IndexNews:
         """The recorded definitions of a field by generation, read now. Raises: DefinitionChangedError."""
         with reading(self._engine) as connection:
             return recorded_fields(connection, self._keyring_id, table, column)
+
+    def has_ended(self, subject: Subject) -> bool:
+        """Whether the last changeover of an index was ended: then it may have been removed, or given up."""
+        with reading(self._engine) as connection:
+            events = read_history(connection, self._keyring_id, subject)
+        return bool(events) and events[-1].after is None
 
     def indexes(self, place: tuple[str, str]) -> dict[int, IndexDefinition]:
         """Those of an index that is not one field's own. Raises: IndexChangedError."""

@@ -1,5 +1,7 @@
 """Index store: the definitions and pins of indexes that are not one field's own, recorded beside those of fields."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from sqlalchemy import Engine, insert
@@ -12,60 +14,52 @@ from vault.definition_tables import index_slot_table, index_table
 from vault.errors import IndexChangedError
 from vault.index_definition import IndexDefinition
 from vault.index_slot import SlotKeys, SlotPin
-from vault.recorded_definitions import index_slots, recorded_indexes
+from vault.recorded_definitions import index_row, index_slots, recorded_indexes, slot_row
 
-__all__ = ["register_index"]
+__all__ = ["register_index", "same_index"]
 
 ATTEMPTS: Final = 5
-NEW_INDEX: Final = "declare it as recorded, or give the index another name and write its values anew"
+GO_BACK: Final = "declare it as recorded"
+NEW_INDEX: Final = "run this first, which makes its terms anew: noisevault reindex --all"
 
 
 def register_index(engine: Engine, definition: IndexDefinition, keyring: Keyring) -> SlotKeys:
     """Record the definition and its first pin, or compare it with what is recorded; the tables are there.
 
-    Raises: IndexChangedError, KmsError.
+    Raises: IndexChangedError for one that no slot is made by, KmsError.
     """
     for _ in range(ATTEMPTS):
         with reading(engine) as connection:
             generations = recorded_indexes(connection, keyring.id, definition.place)
             slots = index_slots(connection, keyring.id, definition.place)
-        recorded = generations.get(definition.generation, generations[min(generations)] if generations else None)
-        if recorded is not None and recorded != definition:
-            raise IndexChangedError(definition.label, f"recorded {recorded}, declared {definition}", NEW_INDEX)
-        if recorded is not None and slots is not None:
-            return slots
+        if generations:
+            return _known(generations, definition, slots)
         pin = SlotPin(keyring.sealing(Purpose.INDEX).key.key_id, definition.generation)
+        table_name, name = definition.place
         try:
             with writing(engine) as connection:
-                if recorded is None:
-                    connection.execute(insert(index_table).values(_row(definition, keyring.id)))
-                connection.execute(insert(index_slot_table).values(_slot_row(definition, keyring.id, pin)))
+                connection.execute(insert(index_table).values(index_row(definition, keyring.id)))
+                connection.execute(
+                    insert(index_slot_table).values(slot_row(keyring.id, (table_name, "", name), "a", pin))
+                )
         except IntegrityError:
             continue  # another process recorded it meanwhile: compare with that
         return SlotKeys(pin)
     raise IndexChangedError(definition.label, "other processes keep recording it", "start one process first")
 
 
-def _row(definition: IndexDefinition, keyring_id: bytes) -> dict[str, object]:
-    table_name, name = definition.place
-    return {
-        "keyring_id": keyring_id,
-        "table_name": table_name,
-        "index_name": name,
-        "generation": definition.generation,
-        "definition": definition.canonical_json(),
-        "fingerprint": definition.fingerprint,
-    }
+def same_index(recorded: IndexDefinition, declared: IndexDefinition) -> bool:
+    """Whether both make the same terms but for the generation, which nobody declares and reindex counts."""
+    return declared.generation in {0, recorded.generation} and recorded == replace(
+        declared, generation=recorded.generation
+    )
 
 
-def _slot_row(definition: IndexDefinition, keyring_id: bytes, pin: SlotPin) -> dict[str, object]:
-    table_name, name = definition.place
-    return {
-        "keyring_id": keyring_id,
-        "table_name": table_name,
-        "column_name": "",
-        "index_name": name,
-        "slot": "a",
-        "key_id": pin.key_id,
-        "generation": pin.generation,
-    }
+def _known(generations: Mapping[int, IndexDefinition], declared: IndexDefinition, slots: SlotKeys | None) -> SlotKeys:
+    """A definition is good as long as a slot makes its terms by it: then this process can go on, or begin, with it."""
+    pins = [] if slots is None else [pin for _, pin in slots if pin is not None]
+    made = [generations[pin.generation] for pin in pins if pin.generation in generations]
+    if slots is not None and any(same_index(recorded, declared) for recorded in made):
+        return slots
+    was = " and ".join(map(str, made)) or "nothing"
+    raise IndexChangedError(declared.label, f"recorded {was}, declared {declared}", f"{GO_BACK}, or {NEW_INDEX}")

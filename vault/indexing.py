@@ -136,9 +136,8 @@ class Indexing:
             read = held[id(news)] = news.held()
         if subject in read.state.pins:
             return read.state.pins[subject], read.state.changeovers.get(subject)
-        known = news.fields(self._definition.table, self._definition.column)
-        if known and index.scope is None and all(one.name != index.name for one in known[max(known)].indexes):
-            return SlotKeys(None), None  # a later generation is without it, and its removal has ended
+        if news.has_ended(subject):
+            return SlotKeys(None), None  # it was removed, or given up before it was made
         raise self._unpinned(index)
 
     def _slot_terms(self, home: IndexHome, index: BlindIndex, slot: Slot, pin: SlotPin) -> SlotTerms:

@@ -24,6 +24,7 @@ from vault.errors import (
     NotSealedError,
     UnknownGenerationError,
 )
+from vault.generations import Generations
 from vault.key_refusal import NOT_TO_BE_HAD, key_refusal
 from vault.row_context import framed_context
 
@@ -78,10 +79,17 @@ class Opening:
     __slots__ = ("__weakref__", "_clock", "_generations", "_keyring", "_lease", "_place", "openers")
 
     def __init__(
-        self, definition: FieldDefinition, generations: Mapping[int, FieldDefinition], keyring: Keyring
+        self,
+        definition: FieldDefinition,
+        generations: Mapping[int, FieldDefinition],
+        keyring: Keyring,
+        recorded: Callable[[], Mapping[int, FieldDefinition]] = dict,
     ) -> None:
-        """generations: the definitions, beside this one, that the field's data may have been written by."""
-        self._generations = {**generations, definition.generation: definition}
+        """generations: the definitions, beside this one, that the field's data may have been written by.
+
+        recorded: reads those that are recorded by now, for a value of a generation that is not among them.
+        """
+        self._generations = Generations({**generations, definition.generation: definition}, recorded, keyring.clock)
         self._keyring = keyring
         self._lease = keyring.opening_lease
         self._clock = keyring.clock
@@ -93,8 +101,8 @@ class Opening:
     @property
     def bound_names(self) -> tuple[str, ...]:
         """The bound columns of all generations."""
-        known = sorted(self._generations.items())
-        return tuple(dict.fromkeys(bound.name for _, definition in known for bound in definition.bound))
+        known = self._generations.known()
+        return tuple(dict.fromkeys(bound.name for definition in known for bound in definition.bound))
 
     def forget_after_fork(self) -> None:
         """A child opens its keyring itself."""
@@ -138,7 +146,7 @@ class Opening:
         except NOT_TO_BE_HAD as error:
             refusal = key_refusal(table, column, value.key_id, error)
         else:
-            definition = self._generations.get(value.generation)
+            definition = self._generations.find(value.generation)
             if definition is None:
                 raise UnknownGenerationError(table, column, value.key_id.hex())
             if held is not None and held.leased.key is leased.key:

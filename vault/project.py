@@ -86,8 +86,10 @@ class Project:
         settings: ProviderSettings,
         formers: Sequence[ProviderSettings] = (),
         mapped: MetaData | None = None,
+        *,
+        registered: bool = True,
     ) -> Project:
-        """formers: as open_keks.
+        """formers: as open_keks. registered: not for what is about to change the definitions itself.
 
         Raises: KmsError when the keys cannot be had; DefinitionChangedError when the data was written otherwise.
         """
@@ -99,7 +101,8 @@ class Project:
             engine = create_engine(policy.database_url, hide_parameters=True)
             undone.callback(engine.dispose)
             metadata = tables(policy) if mapped is None else mapped
-            attach(engine, opened, metadata)
+            if registered:
+                attach(engine, opened, metadata)
             undone.pop_all()
         return cls(policy, engine, dict(metadata.tables), opened, mapped is not None)
 

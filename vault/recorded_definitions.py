@@ -10,7 +10,15 @@ from vault.errors import DefinitionChangedError, IndexChangedError
 from vault.index_definition import IndexDefinition, index_from_json
 from vault.index_slot import SlotKeys, SlotPin
 
-__all__ = ["field_slots", "index_slots", "recorded_fields", "recorded_indexes"]
+__all__ = [
+    "field_row",
+    "field_slots",
+    "index_row",
+    "index_slots",
+    "recorded_fields",
+    "recorded_indexes",
+    "slot_row",
+]
 
 NOT_WHAT_IT_SAYS: Final = "the recorded generation {} is not what its fingerprint says"
 RESTORE: Final = "restore the key store's tables from a backup"
@@ -54,6 +62,37 @@ def index_slots(connection: Connection, keyring_id: bytes, place: tuple[str, str
     statement = select(index_slot_table).where(this, index_slot_table.c.column_name == "")
     pins = {row.slot: SlotPin(bytes(row.key_id), row.generation) for row in connection.execute(statement)}
     return SlotKeys(pins.get("a"), pins.get("b")) if pins else None
+
+
+def field_row(definition: FieldDefinition, keyring_id: bytes) -> dict[str, object]:
+    """As it is recorded."""
+    return {
+        "keyring_id": keyring_id,
+        "table_name": definition.table,
+        "column_name": definition.column,
+        "generation": definition.generation,
+        "definition": definition.canonical_json(),
+        "fingerprint": definition.fingerprint,
+    }
+
+
+def index_row(definition: IndexDefinition, keyring_id: bytes) -> dict[str, object]:
+    """As it is recorded."""
+    table_name, name = definition.place
+    return {
+        "keyring_id": keyring_id,
+        "table_name": table_name,
+        "index_name": name,
+        "generation": definition.generation,
+        "definition": definition.canonical_json(),
+        "fingerprint": definition.fingerprint,
+    }
+
+
+def slot_row(keyring_id: bytes, place: tuple[str, str, str], slot: str, pin: SlotPin) -> dict[str, object]:
+    """place: table, column and index, as far as the index has them."""
+    names = dict(zip(("table_name", "column_name", "index_name"), place, strict=True))
+    return {"keyring_id": keyring_id, **names, "slot": slot, "key_id": pin.key_id, "generation": pin.generation}
 
 
 def _of_field(of: Table, keyring_id: bytes, table: str, column: str) -> Any:

@@ -47,7 +47,8 @@ def _column(name: str, table: TablePolicy) -> Column[Any]:
 
 
 def _sealed(declared: ColumnPolicy) -> Sealed[Any]:
-    return Sealed(_plain(declared.type), index=[_index(index) for index in declared.indexes], bind=declared.bind)
+    indexes = [_index(index) for index in declared.indexes]
+    return Sealed(_plain(declared.type), index=indexes, bind=declared.bind, generation=declared.generation)
 
 
 def _index(index: IndexPolicy) -> BlindIndex:

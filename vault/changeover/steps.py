@@ -1,7 +1,8 @@
 """Steps: from which phase a changeover may go to which, and what must be so before.
 
 Two rules make every step safe. A lease passes between two steps, so that no process is more than one phase behind;
-only the step that was made last may be taken back at once, since nobody can be elsewhere than in those two phases.
+only the step that was made last may be taken back at once, since nobody can be elsewhere than in those two phases;
+and the first is made at once, since whoever has not heard of the begin does as the first phase says.
 And a place is asked only when every row has it: a trigger refuses rows without it, and a scan found none.
 """
 
@@ -83,8 +84,12 @@ def next_step(changeover: Changeover, to: Phase, found: Evidence, now: datetime,
     """
     if (changeover.phase, to) not in STEPS:
         raise ValueError(f"{changeover.subject.label} goes one phase at a time, not from {changeover.phase} to {to}")
-    ready_at = changeover.since if to == changeover.came_from else changeover.since + lease
+    # Nobody is elsewhere than in the phases of a step that is taken back, or of a begin.
+    at_once = changeover.came_from in {to, changeover.phase}
+    ready_at = changeover.since if at_once else changeover.since + lease
     needs = set() if to == changeover.came_from else set(STEPS[changeover.phase, to])
+    if at_once:
+        needs.discard(Need.LEASE)
     if place_of_proof(changeover, to) is None:
         needs -= {Need.GUARD, Need.PROOF}
     return Next(_missing(needs, found, now, ready_at), ready_at)

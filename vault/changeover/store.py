@@ -39,7 +39,7 @@ class ChangeoverStore:
     def find(self, subject: Subject) -> Changeover | None:
         """The changeover as it stands now, None where none is under way. Raises: UnavailableError."""
         with reading(self.key_store.engine) as connection:
-            return self._find(connection, subject)
+            return self.find_in(connection, subject)
 
     def under_way(self) -> list[Changeover]:
         """All of the keyring."""
@@ -54,8 +54,9 @@ class ChangeoverStore:
             return read_history(connection, self.keyring_id, subject)
 
     def begin(self, subject: Subject, old: str, new: str, phase: Phase, *, who: str, why: str) -> Changeover:
-        """Begin in a phase: the first; or the second, since whoever has not heard of it is in the first; or the third,
-        where nothing is new and the second is as the first. Raises: ChangeoverError if one is under way.
+        """Begin in the first phase; or in a later one, where those before it do what was done before the begin.
+
+        Raises: ChangeoverError if one is under way.
         """
         with locked(self.key_store.engine, self.keyring_id, self.key_store.now()) as keyring:
             return self.begin_in(keyring, subject, old, new, phase, who=who, why=why)
@@ -64,7 +65,7 @@ class ChangeoverStore:
         self, keyring: LockedKeyring, subject: Subject, old: str, new: str, phase: Phase, *, who: str, why: str
     ) -> Changeover:
         """As begin, in a transaction that records more."""
-        if self._find(keyring.connection, subject) is not None:
+        if self.find_in(keyring.connection, subject) is not None:
             raise ChangeoverError(f"{subject.label} is being changed already: end that first")
         made = Changeover(subject, old, new, phase, Phase(max(1, phase - 1)), keyring.clocks.later)
         keyring.connection.execute(insert(changeover_table).values(self._place(subject) | _row(made)))
@@ -150,6 +151,12 @@ class ChangeoverStore:
             else:
                 keyring.connection.execute(update(table).where(row).values(found))
 
+    def withdraw(self, subject: Subject, place: str) -> None:
+        """Forget what was found of a place, before its guard is taken away."""
+        table = changeover_part_table
+        with locked(self.key_store.engine, self.keyring_id, self.key_store.now()) as keyring:
+            keyring.connection.execute(delete(table).where(self._is(table, subject), table.c.place == place))
+
     def found(self, subject: Subject, place: str, parts: Iterable[Part]) -> Evidence:
         """What was found of a place, in all of the parts."""
         with reading(self.key_store.engine) as connection:
@@ -173,12 +180,13 @@ class ChangeoverStore:
             return Evidence()
         return Evidence(*(all(row is not None and getattr(row, at) is not None for row in found) for at in FOUND_AT))
 
-    def _find(self, connection: Connection, subject: Subject) -> Changeover | None:
+    def find_in(self, connection: Connection, subject: Subject) -> Changeover | None:
+        """As find, in a transaction that reads more."""
         row = connection.execute(select(changeover_table).where(self._is(changeover_table, subject))).first()
         return None if row is None else changeover_from(row)
 
     def _required(self, connection: Connection, subject: Subject) -> Changeover:
-        found = self._find(connection, subject)
+        found = self.find_in(connection, subject)
         if found is None:
             raise ChangeoverError(f"no changeover of {subject.label} is under way: it was not begun, or it is done")
         return found

@@ -24,6 +24,7 @@ from vault.cli import (
     looking,
     moving,
     reencrypting,
+    reindexing,
     rotating,
     shredding,
 )
@@ -59,6 +60,7 @@ for command in (
     looking.show,
     rotating.rotate,
     reencrypting.reencrypt_tables,
+    reindexing.reindex_tables,
     asking.ask,
     asking.budget,
     checking.check,

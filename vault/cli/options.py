@@ -152,13 +152,16 @@ def require_named(policy: Policy) -> None:
 
 
 @contextmanager
-def open_project(path: Path, models: str | None = None) -> Iterator[Project]:
-    """Closed at the end. models: the mapped classes that are the tables, for a policy that names none."""
+def open_project(path: Path, models: str | None = None, *, registered: bool = True) -> Iterator[Project]:
+    """Closed at the end. models: the mapped classes that are the tables, for a policy that names none.
+
+    registered: as Project.open.
+    """
     mapped = load_models(models)
     policy = policy_beside(path, mapped)
     require_named(policy)
     require_files(policy)
     settings, formers = provider_settings(policy.vault.kek), former_settings(policy)
-    with closing(Project.open(policy, settings, formers, mapped)) as project:
+    with closing(Project.open(policy, settings, formers, mapped, registered=registered)) as project:
         project.require_tables()
         yield project

@@ -9,19 +9,16 @@ from rich.console import Console
 from kms import Keyring, KeyState, Purpose
 from vault.cli.duration import parse_duration
 from vault.cli.options import POLICY, PolicyOption, open_keys
-from vault.errors import PolicyError
 
 NEXT: Final = {
     Purpose.DATA: "Services seal with the new key within 180 s; then type: noisevault reencrypt",
-    Purpose.INDEX: "Indexes declared from now on use it; those there are keep the key of their slot.",
+    Purpose.INDEX: "Each index keeps the key of its slot until it is moved: noisevault reindex --all",
     Purpose.LEDGER: "New entries and answers are signed and sealed by it; older ones need the older keys for ever.",
 }
 
 
 def rotate(
-    purpose: Annotated[Purpose, typer.Option(help="Which key: data, ledger; index only to open a closed one.")] = (
-        Purpose.DATA
-    ),
+    purpose: Annotated[Purpose, typer.Option(help="Which key: data, index or ledger.")] = (Purpose.DATA),
     if_older_than: Annotated[
         timedelta | None,
         typer.Option(parser=parse_duration, metavar="DURATION", help="Only if the key is active for longer, as 90d."),
@@ -31,15 +28,10 @@ def rotate(
     ] = None,
     policy: PolicyOption = POLICY,
 ) -> None:
-    """Make a new key active: new values are sealed with it, old ones still open. Then: noisevault reencrypt."""
+    """Make a new key active: new values are sealed with it, old ones still open. Then: reencrypt, or reindex."""
     console = Console(soft_wrap=True, markup=False, highlight=False)
     with open_keys(policy) as keyring:
         old = active_key_id(keyring, purpose)
-        if purpose is Purpose.INDEX and old is not None:
-            raise PolicyError(
-                f"the index key {old} is not rotated: the terms that are stored stay under the key of their slot, and"
-                " no command moves them to another yet; a new key would serve only indexes that are declared later"
-            )
         due = None
         if if_older_than is not None or if_more_than is not None:
             due = keyring.lifecycle.rotation_due(purpose, max_age=if_older_than, max_seals=if_more_than)

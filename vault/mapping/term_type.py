@@ -11,7 +11,7 @@ from vault.errors import DefinitionError, SealedColumnError
 from vault.mapping.asked import Asked
 from vault.mapping.attached import asking_for
 from vault.mapping.sealed_column import SealedColumn
-from vault.term import BlindIndex
+from vault.term import RFC_2104_SHA_256_BITS, BlindIndex, term_bytes
 
 __all__ = ["NOT_WRITTEN", "AskedTerm", "AskedTermType", "Term", "asked_type"]
 
@@ -20,8 +20,9 @@ NOT_WRITTEN = "<a sealed value is not written into SQL>"
 
 
 class Term(TypeDecorator[bytes]):
-    """A term column's type: length bytes, as the field computed them. Anything else is refused.
+    """A term column's type: bytes as the field computed them. What is no term by its length is refused.
 
+    length: of the terms of the declared index; while it is changed a slot may hold longer or shorter ones.
     joins: what names the key, so that terms of one name can be equal. exact: whether equal terms mean equal values.
     """
 
@@ -43,13 +44,13 @@ class Term(TypeDecorator[bytes]):
         return dialect.type_descriptor(LargeBinary(self.length))
 
     def bind_processor(self, dialect: Dialect) -> Callable[[Any], bytes | None]:  # noqa: ARG002
-        length = self.length
+        least, most = term_bytes(1), term_bytes(RFC_2104_SHA_256_BITS)
 
         def checked(value: Any) -> bytes | None:
-            if value is None or (isinstance(value, bytes) and len(value) == length):
+            if value is None or (isinstance(value, bytes) and least <= len(value) <= most):
                 return value
             raise SealedColumnError(
-                f"a term column takes terms of {length} bytes only: compare the sealed column instead"
+                f"a term column takes terms of {least} to {most} bytes only: compare the sealed column instead"
             )
 
         return checked

@@ -60,7 +60,10 @@ def _spelling(given: Any) -> str:
 
 
 class ColumnPolicy(Section):
-    """One column. Plain unless `sealed`; may be NULL unless it is a key or says `nullable = false`."""
+    """One column. Plain unless `sealed`; may be NULL unless it is a key or says `nullable = false`.
+
+    generation: of the definition of a sealed one, counted up when it changes.
+    """
 
     type: ColumnType
     sealed: bool = False
@@ -74,6 +77,7 @@ class ColumnPolicy(Section):
         | None
     ) = None
     nullable: bool | None = None
+    generation: Annotated[int, Field(ge=0, le=255)] = 0
 
     @property
     def indexes(self) -> tuple[IndexPolicy, ...]:

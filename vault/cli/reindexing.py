@@ -1,0 +1,232 @@
+"""reindex: move indexes to the active index key, or to what is declared, services going on."""
+
+import getpass
+import platform
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from sqlalchemy import Table
+
+from kms import LeaseSettings
+from kms.locked_keyring import LockedKeyring
+from kms.utc_text import to_the_second
+from vault.changeover.phase import NOWHERE, Changeover, Subject
+from vault.changeover.store import ChangeoverStore
+from vault.cli.index_status import say_status
+from vault.cli.interrupting import stops_on_signals
+from vault.cli.job_display import job_display
+from vault.cli.job_ending import INCOMPLETE, STOPPED
+from vault.cli.models import ModelsOption
+from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.definition import FieldDefinition
+from vault.definition_store import create_schema
+from vault.errors import PolicyError
+from vault.index_change import begin_compound_change, begin_field_changes, record_removal
+from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.events import Event
+from vault.jobs.index_members import members_of, recorded_parts
+from vault.jobs.index_steps import IndexSteps, Standing
+from vault.jobs.pace import PaceSettings
+from vault.jobs.work import Work
+from vault.mapping.compound_index import compounds_of
+from vault.mapping.definitions import definition_of, sealed_columns
+from vault.project import Project
+
+__all__ = ["reindex_tables"]
+
+DEFAULT: Final = JobSettings()
+LOOK_SECONDS: Final = 1.0
+
+
+def reindex_tables(
+    place: Annotated[
+        str | None, typer.Argument(metavar="TABLE.COLUMN", help="Or TABLE, of an index over several columns.")
+    ] = None,
+    index: Annotated[str | None, typer.Option("--index", metavar="NAME", help="One index; all of it else.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All indexes of all tables.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Say where each index stands, and change nothing.")] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="Go back to the slot that was asked before.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for leases, until all is done.")] = False,
+    deployed: Annotated[
+        bool, typer.Option("--deployed", help="Every service runs the code that declares the new index.")
+    ] = False,
+    lease: Annotated[
+        float, typer.Option(min=0.1, metavar="S", help="The sealing lease of your services, if it is another.")
+    ] = LeaseSettings().sealing,
+    rows_per_second: Annotated[
+        float | None, typer.Option(min=0.1, metavar="N", help="Write at most N rows a second.")
+    ] = None,
+    rows_a_batch: Annotated[int, typer.Option(min=1, metavar="N", help="At most N rows in one transaction.")] = (
+        DEFAULT.pace.most_rows
+    ),
+    policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Move an index to the active index key, another normaliser or width; make a new one on old rows; remove one.
+
+    It makes the steps that are due and says what it waits for. May be stopped anywhere and started again.
+    Exit status: 0 done, 3 waits or rows are left, 4 stopped before the end, 1 refused or failed.
+    """
+    project = open_project(policy, models, registered=False)
+    create_schema(project.opened.key_store.engine)  # one that was made before there were changeovers
+    changeovers = ChangeoverStore(project.opened.key_store, project.opened.keyring.id, timedelta(seconds=lease))
+    console = Console(markup=False, highlight=False, soft_wrap=True)
+    if status:
+        say_status(console, project, changeovers, as_json=as_json)
+        return
+    chosen = _Chosen.of(project, place, index, every=every)
+    pace = PaceSettings(most_rows=rows_a_batch, rows_per_second=rows_per_second)
+    with stops_on_signals() as stop, job_display(console, as_lines_of_json=as_json) as notify:
+        command = _Reindexing(project, changeovers, chosen, JobSettings(pace), notify, stop, abort, deployed)
+        standings = command.run(wait=wait, say=(lambda _line: None) if as_json else console.print)
+    if stop.is_set():
+        raise typer.Exit(STOPPED)
+    if any(not standing.is_done for standing in standings):
+        raise typer.Exit(INCOMPLETE)
+
+
+class _Chosen:
+    """What the command was asked to move: the declared fields and indexes over several columns, and index names."""
+
+    def __init__(self, fields: list[FieldDefinition], tables: list[Table], names: list[str] | None) -> None:
+        self.fields = fields
+        self.tables = tables
+        self.names = names
+
+    @classmethod
+    def of(cls, project: Project, place: str | None, index: str | None, *, every: bool) -> "_Chosen":
+        """Raises: PolicyError for what there is not, and where nothing is chosen."""
+        names = None if index is None else [index]
+        if every:
+            fields = [definition_of(column) for table in project.tables.values() for column in sealed_columns(table)]
+            return cls(fields, list(project.tables.values()), names)
+        if place is None:
+            raise PolicyError("name a TABLE.COLUMN, or a TABLE with an index over several columns, or say --all")
+        if place in project.tables:
+            return cls([], [project.tables[place]], names)
+        name, _, column = place.rpartition(".")
+        table = project.table(name)
+        found = [definition_of(one) for one in sealed_columns(table) if one.name == column]
+        if not found:
+            raise PolicyError(f"{name} has no sealed column {column!r}")
+        return cls(found, [], names)
+
+    def has(self, subject: Subject) -> bool:
+        """Whether an index that is under way is one of them."""
+        if self.names is not None and subject.index not in self.names and subject.table:
+            return False
+        if not subject.table:
+            return any(
+                one.scope == subject.index and (self.names is None or one.name in self.names)
+                for field in self.fields
+                for one in field.indexes
+            )
+        if not subject.column:
+            return any(
+                (compound.definition.table, compound.definition.name) == (subject.table, subject.index)
+                for table in self.tables
+                for compound in compounds_of(table)
+            )
+        return any((field.table, field.column) == (subject.table, subject.column) for field in self.fields)
+
+
+class _Reindexing:
+    def __init__(
+        self,
+        project: Project,
+        changeovers: ChangeoverStore,
+        chosen: _Chosen,
+        settings: JobSettings,
+        notify: Callable[[Event], None],
+        stop: threading.Event,
+        abort: bool,
+        deployed: bool,
+    ) -> None:
+        self._project = project
+        self._changeovers = changeovers
+        self._chosen = chosen
+        self._settings = settings
+        self._notify = notify
+        self._stop = stop
+        self._abort = abort
+        self._deployed = deployed
+        self._who = f"{getpass.getuser()}@{platform.node()}"
+
+    def run(self, *, wait: bool, say: Callable[[str], None]) -> list[Standing]:
+        if not self._abort:
+            for begun in self._begin():
+                say(f"{begun.subject.label}: begun, from {_named(begun.old)} to {_named(begun.new)}")
+        subjects = [one.subject for one in self._changeovers.under_way() if self._chosen.has(one.subject)]
+        if not subjects:
+            say("nothing is due: every index is as it is declared and under the active index key")
+        standings: dict[Subject, Standing] = {}
+        while True:
+            for subject in subjects:
+                standing = standings.get(subject)
+                if not self._stop.is_set() and (standing is None or not standing.is_done):
+                    standings[subject] = self._one(subject)
+                    say(_said(subject, standings[subject]))
+            times = [one.ready_at for one in standings.values() if one.ready_at is not None]
+            if not wait or self._stop.is_set() or not times:
+                return list(standings.values())
+            while datetime.now(UTC) < min(times) and not self._stop.wait(LOOK_SECONDS):
+                pass
+
+    def _begin(self) -> list[Changeover]:
+        begun: list[Changeover] = []
+        keyring, who = self._project.opened.keyring, self._who
+        for field in self._chosen.fields:
+            begun += begin_field_changes(self._changeovers, keyring, field, who=who, names=self._chosen.names)
+        for table in self._chosen.tables:
+            for compound in compounds_of(table):
+                if self._chosen.names is None or compound.definition.name in self._chosen.names:
+                    begun += begin_compound_change(self._changeovers, keyring, compound.definition, who=who)
+        keyring.beside.end()
+        return begun
+
+    def _one(self, subject: Subject) -> Standing:
+        project, opened = self._project, self._project.opened
+        steps = IndexSteps(
+            self._changeovers,
+            subject,
+            members_of(subject, project.tables.values(), opened),
+            recorded_parts(opened, subject),
+            project.engine,
+            self._job,
+            opened.keyring.beside.end,
+            self._who,
+            deployed=self._deployed,
+            on_removal=self._on_removal(subject),
+        )
+        return steps.back() if self._abort else steps.forward()
+
+    def _job(self, work: Work) -> Tally:
+        return Job(work, self._project.engine, self._settings, notify=self._notify, stop=self._stop).run()
+
+    def _on_removal(self, subject: Subject) -> Callable[[LockedKeyring], None]:
+        keyring_id = self._changeovers.keyring_id
+
+        def record(store: LockedKeyring) -> None:
+            for field in self._chosen.fields:
+                if (field.table, field.column) == (subject.table, subject.column):
+                    record_removal(store, keyring_id, field)
+
+        return record
+
+
+def _said(subject: Subject, standing: Standing) -> str:
+    if standing.changeover is None:
+        return f"{subject.label}: done"
+    phase = f"{subject.label}: phase {int(standing.changeover.phase)} of 4"
+    if standing.ready_at is not None:
+        return f"{phase}; come back after {to_the_second(standing.ready_at)}, or run it with --wait"
+    return f"{phase}; {standing.reason}"
+
+
+def _named(slot: str) -> str:
+    return "nothing" if slot == NOWHERE else f"slot {slot}"

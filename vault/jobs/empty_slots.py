@@ -1,0 +1,55 @@
+"""Empty slots: the slot that an index has left loses its terms, so that nothing depends on their key any more."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, RowMapping, Select, Table, func, select
+
+from vault.jobs.change import Change, Failed
+from vault.jobs.key_pages import key_of
+from vault.jobs.slot_move import SlotMove, with_term_columns
+
+__all__ = ["EmptySlots"]
+
+
+class EmptySlots:
+    """The work of emptying slots of a table's indexes. It opens nothing. Satisfies Work."""
+
+    name = "reindex-empty"
+
+    def __init__(self, table: Table, moves: Sequence[SlotMove]) -> None:
+        """table: as it is mapped. moves: the slots that are written no more."""
+        self.table = with_term_columns(table, moves)
+        self._terms = [move.term_column for move in moves]
+
+    @property
+    def goal(self) -> str:
+        return hashlib.sha256("\n".join(self._terms).encode()).hexdigest()
+
+    @property
+    def reads(self) -> list[str]:
+        return self._terms
+
+    @property
+    def compares(self) -> list[str]:
+        return self._terms
+
+    @property
+    def sets(self) -> list[str]:
+        return self._terms
+
+    def refresh(self) -> None:
+        """Nothing decides it but the slots."""
+
+    def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
+        nothing = (None,) * len(self._terms)
+        read = [(row, tuple(row[name] for name in self._terms)) for row in rows]
+        return [Change(key_of(self.table, row), old, nothing) for row, old in read if old != nothing], []
+
+    def groups(self, within: Sequence[ColumnElement[bool]] = ()) -> Select[Any]:
+        inner = select(*(self.table.c[name].is_(None).label(name) for name in self._terms)).where(*within).subquery()
+        return select(*inner.c, func.count().label("rows")).group_by(*inner.c)
+
+    def unfinished(self, group: RowMapping) -> Mapping[str, str]:
+        return {name: "still has a term" for name in self._terms if not group[name]}

@@ -1,0 +1,91 @@
+"""Index members: the tables and columns in which one index changes, as declared and as the key store knows."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Table, select
+
+from kms.key_database import reading
+from vault.changeover.phase import Subject
+from vault.changeover.store import Part
+from vault.definition import FieldDefinition
+from vault.definition_tables import field_table
+from vault.errors import SealedColumnError
+from vault.field import Field
+from vault.jobs.index_steps import Member
+from vault.mapping.compound_index import CompoundColumn, compounds_of
+from vault.mapping.definitions import definition_of, sealed_columns
+from vault.mapping.sealed_column import SealedColumn
+from vault.opened import OpenedVault
+
+__all__ = ["members_of", "recorded_parts"]
+
+
+def members_of(subject: Subject, tables: Iterable[Table], opened: OpenedVault) -> list[Member]:
+    """Those of the declared tables. opened: the vault of the keyring in which the index lives and its fields are."""
+    members = []
+    for table in tables:
+        members += [
+            _compound(table, compound, opened)
+            for compound in compounds_of(table)
+            if Subject(compound.definition.table, "", compound.definition.name) == subject
+        ]
+        for column in sealed_columns(table):
+            sealed: SealedColumn = column.type.owner  # type: ignore[attr-defined]
+            definition = definition_of(column)
+            if (definition.table, definition.column) == (subject.table, subject.column):
+                members.append(_member(table, sealed, subject.index, opened))
+            members += [
+                _member(table, sealed, index.name, opened)
+                for index in definition.indexes
+                if subject.table == "" and index.scope == subject.index
+            ]
+    return members
+
+
+def recorded_parts(opened: OpenedVault, subject: Subject) -> list[Part]:
+    """All in which the index changes, those included whose tables are declared elsewhere."""
+    if subject.table:
+        return [(subject.table, subject.column)]
+    row = field_table.c
+    statement = select(row.definition).where(row.keyring_id == opened.keyring.id)
+    newest: dict[Part, FieldDefinition] = {}
+    with reading(opened.key_store.engine) as connection:
+        for text in connection.scalars(statement):
+            one = FieldDefinition.from_json(text)
+            known = newest.get((one.table, one.column))
+            if known is None or known.generation < one.generation:
+                newest[one.table, one.column] = one
+    return sorted(part for part, one in newest.items() if any(index.scope == subject.index for index in one.indexes))
+
+
+def _member(table: Table, sealed: SealedColumn, index: str, opened: OpenedVault) -> Member:
+    definition, asked = sealed.definition, sealed.asked_index
+    unique = bool(sealed.type.unique and asked is not None and asked.name == index)
+    return Member(
+        (definition.table, definition.column),
+        table,
+        index,
+        (str(sealed.column.name),),
+        unique,
+        lambda _name: opened.field(definition),
+    )
+
+
+def _compound(table: Table, compound: CompoundColumn, opened: OpenedVault) -> Member:
+    parts = {str(part.column.name): part.definition for part in compound.parts}
+
+    def field(name: str) -> Field:
+        if name not in parts:
+            raise SealedColumnError(f"{compound.label} has no part {name}")
+        return opened.field(parts[name])
+
+    definition = compound.definition
+    return Member(
+        (definition.table, ""),
+        table,
+        definition.name,
+        tuple(parts),
+        compound.declared.unique,
+        field,
+        lambda: opened.compound(definition),
+    )
