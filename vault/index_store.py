@@ -26,7 +26,7 @@ NEW_INDEX: Final = "run this first, which makes its terms anew: noisevault reind
 def register_index(engine: Engine, definition: IndexDefinition, keyring: Keyring) -> SlotKeys:
     """Record the definition and its first pin, or compare it with what is recorded; the tables are there.
 
-    Raises: IndexChangedError for one that no slot is made by, KmsError.
+    Raises: IndexChangedError for one that was not recorded, KmsError.
     """
     for _ in range(ATTEMPTS):
         with reading(engine) as connection:
@@ -56,10 +56,8 @@ def same_index(recorded: IndexDefinition, declared: IndexDefinition) -> bool:
 
 
 def _known(generations: Mapping[int, IndexDefinition], declared: IndexDefinition, slots: SlotKeys | None) -> SlotKeys:
-    """A definition is good as long as a slot makes its terms by it: then this process can go on, or begin, with it."""
-    pins = [] if slots is None else [pin for _, pin in slots if pin is not None]
-    made = [generations[pin.generation] for pin in pins if pin.generation in generations]
-    if slots is not None and any(same_index(recorded, declared) for recorded in made):
+    """A definition that was ever recorded is good to go on with: which one makes the terms, the pins say."""
+    if slots is not None and any(same_index(recorded, declared) for recorded in generations.values()):
         return slots
-    was = " and ".join(map(str, made)) or "nothing"
+    was = generations[max(generations)]
     raise IndexChangedError(declared.label, f"recorded {was}, declared {declared}", f"{GO_BACK}, or {NEW_INDEX}")

@@ -21,7 +21,10 @@ __all__ = ["members_of", "recorded_parts"]
 
 
 def members_of(subject: Subject, tables: Iterable[Table], opened: OpenedVault) -> list[Member]:
-    """Those of the declared tables. opened: the vault of the keyring in which the index lives and its fields are."""
+    """Those of the declared tables. opened: the vault of the keyring in which the index lives and its fields are.
+
+    Raises: SealedColumnError for a column whose rows are of several keyrings.
+    """
     members = []
     for table in tables:
         members += [
@@ -58,7 +61,17 @@ def recorded_parts(opened: OpenedVault, subject: Subject) -> list[Part]:
     return sorted(part for part, one in newest.items() if any(index.scope == subject.index for index in one.indexes))
 
 
+def _refuse_tenants(sealed: SealedColumn) -> None:
+    """A guard cannot tell whose row lacks a term, and tenants begin at different times."""
+    if sealed.tenant is not None:
+        raise SealedColumnError(
+            f"{sealed.label} takes its tenant from {sealed.tenant.name}: an index of rows of several keyrings is not"
+            " moved in place; declare a new column so and copy the values into it"
+        )
+
+
 def _member(table: Table, sealed: SealedColumn, index: str, opened: OpenedVault) -> Member:
+    _refuse_tenants(sealed)
     definition, asked = sealed.definition, sealed.asked_index
     unique = bool(sealed.type.unique and asked is not None and asked.name == index)
     return Member(
@@ -72,6 +85,8 @@ def _member(table: Table, sealed: SealedColumn, index: str, opened: OpenedVault)
 
 
 def _compound(table: Table, compound: CompoundColumn, opened: OpenedVault) -> Member:
+    for part in compound.parts:
+        _refuse_tenants(part)
     parts = {str(part.column.name): part.definition for part in compound.parts}
 
     def field(name: str) -> Field:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Engine, Table, delete
+from sqlalchemy import Engine, Table, delete, select
 from sqlalchemy.exc import IntegrityError
 
+from kms.key_database import reading
 from kms.locked_keyring import LockedKeyring, locked
 from vault.changeover.guard import Guard, drop_guard, make_guard, wait_for_writers
 from vault.changeover.phase import NOWHERE, Changeover, Phase, Subject
@@ -229,7 +230,7 @@ class IndexSteps:
         for each in {now.old, now.new} - {NOWHERE}:
             for member in self.members:
                 drop_guard(self.engine, self._plain_guard(member, each))
-        for member in self.members if place != NOWHERE else ():
+        for member in self.members if place != NOWHERE and not self._is_used_by_others(place) else ():
             drop_slot_index(self.engine, member.table.schema, member.table.name, member.move(place).term_column)
         store = self.changeovers
         with locked(store.key_store.engine, store.keyring_id, store.key_store.now()) as keyring:
@@ -241,6 +242,13 @@ class IndexSteps:
                 )
         self.refresh()
         return ""
+
+    def _is_used_by_others(self, place: str) -> bool:
+        """Whether another keyring, such as another tenant's, has its terms of the same table in this slot."""
+        slot, this = index_slot_table.c, is_of(index_slot_table, self.subject)
+        others = select(slot.keyring_id).where(slot.keyring_id != self.changeovers.keyring_id, this, slot.slot == place)
+        with reading(self.changeovers.key_store.engine) as connection:
+            return connection.execute(others).first() is not None
 
     def _store(self, place: str) -> None:
         """The database index of a slot is there before anything is written to it."""

@@ -21,8 +21,8 @@ log = logging.getLogger("alembic.noisevault")  # below Alembic's own, which alem
 
 OLD_ROWS: Final = (
     "%s has values already, and no terms for them are in index %s yet: look-ups would miss those rows, and a vault that"
-    " knows the field without this index refuses to start with it. No job fills them yet: add another sealed column"
-    " that has the index, and copy the values into it (docs/migrations.md)"
+    " knows the field without this index refuses to start with it. Declare the field's next generation= and run:"
+    " noisevault reindex (docs/reindex.md)"
 )
 
 

@@ -25,6 +25,7 @@ from vault.mapping.definitions import sealed_columns
 from vault.mapping.sealed_type import Sealed
 from vault.migrations.blind_index_ops import CreateBlindIndexOp, DropBlindIndexOp
 from vault.migrations.compound_index_ops import CreateCompoundIndexOp, DropCompoundIndexOp
+from vault.migrations.moved_slots import without_moved_slots
 from vault.migrations.sealed_column_ops import AddSealedColumnOp, DropSealedColumnOp
 from vault.migrations.stored_columns import as_stored, bits_of, longest_of
 from vault.policy.name import RESERVED_PREFIX
@@ -45,7 +46,9 @@ def rewrite(context: "AutogenContext", upgrade: UpgradeOps) -> PriorityDispatchR
             table = _declared(context, operation)
             sealed = {} if table is None else {column.name: column for column in sealed_columns(table)}
             compounds = () if table is None else compounds_of(table)
-            operation.ops = list(_created(_dropped(operation.ops, sealed), sealed, compounds))
+            left = without_moved_slots(operation.ops, table)
+            operation.ops = list(_created(_dropped(left, sealed), sealed, compounds))
+    upgrade.ops = [one for one in upgrade.ops if not isinstance(one, ModifyTableOps) or one.ops]
     return PriorityDispatchResult.CONTINUE
 
 

@@ -110,10 +110,7 @@ class People:
     engine: Engine
     folder: Path
     opened: list[OpenedVault] = field(default_factory=list)
-
-    @property
-    def lease(self) -> float:
-        return LEASE
+    lease: float = LEASE
 
     @classmethod
     def made(cls, url: str, folder: Path, table: Table) -> "People":
