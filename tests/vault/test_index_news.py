@@ -14,13 +14,14 @@ from tests.kms.scripted_provider import ScriptedProvider
 from tests.vault.phases import set_phase
 from vault.changeover.phase import Phase, Subject
 from vault.definition import FieldDefinition
-from vault.definition_store import _field_row, register
+from vault.definition_store import register
 from vault.definition_tables import field_table
 from vault.errors import DefinitionError
 from vault.field import Field
 from vault.index_news import index_news
 from vault.normalise import casefold
 from vault.opened import OpenedVault
+from vault.recorded_definitions import field_row
 from vault.term import BlindIndex
 
 NAME = FieldDefinition("patients", "name", "str/1", indexes=(BlindIndex(),))
@@ -83,7 +84,7 @@ def test_older_code_makes_the_terms_of_a_generation_that_it_does_not_declare(
 ) -> None:
     later = replace(NAME, indexes=(BlindIndex(casefold, bits=64),), generation=1)
     with store.engine.begin() as connection:
-        connection.execute(insert(field_table).values(_field_row(later, keyring.id)))
+        connection.execute(insert(field_table).values(field_row(later, keyring.id)))
     set_phase(store, keyring, BIDX, Phase.DUAL_ASK_OLD, generation=1)
     terms = field.terms("Ann")
     assert terms["name_bidx_b"] == field.terms("ANN")["name_bidx_b"]
@@ -103,7 +104,7 @@ def test_an_index_whose_pins_are_gone_is_refused_unless_a_later_definition_is_wi
     with pytest.raises(DefinitionError, match="no slot of the index 'bidx' is pinned"):
         field.terms("Ann")
     with store.engine.begin() as connection:
-        connection.execute(insert(field_table).values(_field_row(replace(NAME, indexes=(), generation=1), keyring.id)))
+        connection.execute(insert(field_table).values(field_row(replace(NAME, indexes=(), generation=1), keyring.id)))
     assert field.terms("Ann") == {"name_bidx_a": None, "name_bidx_b": None}
     with pytest.raises(DefinitionError, match="cannot be asked now"):
         field.asked_term("bidx", "Ann")

@@ -9,7 +9,7 @@ Only a write of the value or of the place is judged: an update of other columns 
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -35,18 +35,23 @@ MESSAGE: Final = "noisevault: a value without its term in {}; this process holds
 class Guard:
     """given: the columns that all have to be NOT NULL for a row to need the place. needs: the column of the place.
 
-    All are column names of one table as SQL has them.
+    All are column names of one table as SQL has them. owner: the keyring whose rows alone are judged, and keys: the ids
+    of its data keys, one of which the value in owner_column names; nothing where all rows are of one keyring. Who slept
+    through its lease cannot seal by a key that came later.
     """
 
     schema: str | None
     table: str
     given: tuple[str, ...]
     needs: str
+    owner: str = ""
+    owner_column: str = ""
+    keys: tuple[bytes, ...] = ()
 
     @property
     def name(self) -> str:
         """Of the trigger, the same each time: at most 32 characters, of no column's content."""
-        place = ".".join([self.schema or "", self.table, self.needs])
+        place = ".".join([self.schema or "", self.table, self.needs, *([self.owner] if self.owner else [])])
         return f"noisevault_guard_{hashlib.sha256(place.encode()).hexdigest()[:12]}"
 
     def ddl(self, engine: Engine) -> tuple[str, ...]:
@@ -180,7 +185,7 @@ def _is_there(engine: Engine, guard: Guard) -> bool:
 def _postgres(guard: Guard, engine: Engine) -> tuple[str, ...]:
     table, quote = _quoted(engine, guard.schema, guard.table), engine.dialect.identifier_preparer.quote
     function = _quoted(engine, guard.schema, guard.name)
-    lacks = " AND ".join([*(f"NEW.{quote(c)} IS NOT NULL" for c in guard.given), f"NEW.{quote(guard.needs)} IS NULL"])
+    lacks = _lacks(guard, quote, "'\\x{}'::bytea")
     changed = " OR ".join(f"NEW.{quote(c)} IS DISTINCT FROM OLD.{quote(c)}" for c in (*guard.given, guard.needs))
     said = MESSAGE.format(guard.table).replace("'", "''")
     make = f"FOR EACH ROW WHEN ({{}}) EXECUTE FUNCTION {function}()"
@@ -195,6 +200,15 @@ def _postgres(guard: Guard, engine: Engine) -> tuple[str, ...]:
     )
 
 
+def _lacks(guard: Guard, quote: Callable[[str], str], literal: str) -> str:
+    """The condition on a new row. literal: how the dialect writes bytes, with a place for the digits."""
+    conditions = [*(f"NEW.{quote(c)} IS NOT NULL" for c in guard.given), f"NEW.{quote(guard.needs)} IS NULL"]
+    if guard.keys:
+        keys = ", ".join(literal.format(key.hex()) for key in guard.keys)
+        conditions.append(f"SUBSTR(NEW.{quote(guard.owner_column)}, 3, 4) IN ({keys})")
+    return " AND ".join(conditions)
+
+
 def _no_postgres(guard: Guard, engine: Engine) -> tuple[str, ...]:
     table, function = (_quoted(engine, guard.schema, name) for name in (guard.table, guard.name))
     return (
@@ -206,7 +220,7 @@ def _no_postgres(guard: Guard, engine: Engine) -> tuple[str, ...]:
 
 def _mariadb(guard: Guard, engine: Engine) -> tuple[str, ...]:
     table, quote = _quoted(engine, guard.schema, guard.table), engine.dialect.identifier_preparer.quote
-    lacks = " AND ".join([*(f"NEW.{quote(c)} IS NOT NULL" for c in guard.given), f"NEW.{quote(guard.needs)} IS NULL"])
+    lacks = _lacks(guard, quote, "x'{}'")
     changed = " OR ".join(f"NOT (NEW.{quote(c)} <=> OLD.{quote(c)})" for c in (*guard.given, guard.needs))
     lacks_and_changed = f"{lacks} AND ({changed})"
     said = MESSAGE.format(guard.table).replace("'", "''")[:128]
@@ -220,7 +234,7 @@ def _mariadb(guard: Guard, engine: Engine) -> tuple[str, ...]:
 
 def _sqlite(guard: Guard, engine: Engine) -> tuple[str, ...]:
     quote = engine.dialect.identifier_preparer.quote
-    lacks = " AND ".join([*(f"NEW.{quote(c)} IS NOT NULL" for c in guard.given), f"NEW.{quote(guard.needs)} IS NULL"])
+    lacks = _lacks(guard, quote, "x'{}'")
     changed = " OR ".join(f"NEW.{quote(c)} IS NOT OLD.{quote(c)}" for c in (*guard.given, guard.needs))
     said = MESSAGE.format(guard.table).replace("'", "''")
     refuse = f"BEGIN SELECT RAISE(ABORT, '{said}'); END"

@@ -4,6 +4,7 @@ import getpass
 import platform
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
@@ -11,7 +12,7 @@ import typer
 from rich.console import Console
 from sqlalchemy import Table
 
-from kms import LeaseSettings
+from kms import Keyring, LeaseSettings
 from kms.locked_keyring import LockedKeyring
 from kms.utc_text import to_the_second
 from vault.changeover.phase import NOWHERE, Changeover, Subject
@@ -21,11 +22,12 @@ from vault.cli.interrupting import stops_on_signals
 from vault.cli.job_display import job_display
 from vault.cli.job_ending import INCOMPLETE, STOPPED
 from vault.cli.models import ModelsOption
-from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.cli.options import POLICY, JsonOption, PolicyOption, former_settings, open_project, provider_settings
 from vault.definition import FieldDefinition
 from vault.definition_store import create_schema
 from vault.errors import PolicyError
 from vault.index_change import begin_compound_change, begin_field_changes, record_removal
+from vault.index_home import IndexHomes
 from vault.jobs.engine import Job, JobSettings, Tally
 from vault.jobs.events import Event
 from vault.jobs.index_members import members_of, recorded_parts
@@ -34,7 +36,8 @@ from vault.jobs.pace import PaceSettings
 from vault.jobs.work import Work
 from vault.mapping.compound_index import compounds_of
 from vault.mapping.definitions import definition_of, sealed_columns
-from vault.project import Project
+from vault.opened import OpenedVault
+from vault.project import Project, open_keks
 
 __all__ = ["reindex_tables"]
 
@@ -54,6 +57,10 @@ def reindex_tables(
     deployed: Annotated[
         bool, typer.Option("--deployed", help="Every service runs the code that declares the new index.")
     ] = False,
+    tenant: Annotated[
+        str | None,
+        typer.Option("--tenant", metavar="NAME", help="Rows of that tenant's keyring, in shared tables."),
+    ] = None,
     lease: Annotated[
         float, typer.Option(min=0.1, metavar="S", help="The sealing lease of your services, if it is another.")
     ] = LeaseSettings().sealing,
@@ -73,6 +80,8 @@ def reindex_tables(
     Exit status: 0 done, 3 waits or rows are left, 4 stopped before the end, 1 refused or failed.
     """
     project = open_project(policy, models, registered=False)
+    if tenant is not None:
+        project = replace(project, opened=_of_tenant(project, tenant))
     create_schema(project.opened.key_store.engine)  # one that was made before there were changeovers
     changeovers = ChangeoverStore(project.opened.key_store, project.opened.keyring.id, timedelta(seconds=lease))
     console = Console(markup=False, highlight=False, soft_wrap=True)
@@ -82,12 +91,24 @@ def reindex_tables(
     chosen = _Chosen.of(project, place, index, every=every)
     pace = PaceSettings(most_rows=rows_a_batch, rows_per_second=rows_per_second)
     with stops_on_signals() as stop, job_display(console, as_lines_of_json=as_json) as notify:
-        command = _Reindexing(project, changeovers, chosen, JobSettings(pace), notify, stop, abort, deployed)
+        shared = tenant is not None
+        command = _Reindexing(project, changeovers, chosen, JobSettings(pace), notify, stop, abort, deployed, shared)
         standings = command.run(wait=wait, say=(lambda _line: None) if as_json else console.print)
     if stop.is_set():
         raise typer.Exit(STOPPED)
     if any(not standing.is_done for standing in standings):
         raise typer.Exit(INCOMPLETE)
+
+
+def _of_tenant(project: Project, name: str) -> OpenedVault:
+    """That keyring of the project's key store, under the same key-encryption keys."""
+    policy, store = project.policy, project.opened.key_store
+    keks = open_keks(policy, provider_settings(policy.vault.kek), former_settings(policy))
+
+    def opened(keyring: str) -> Keyring:
+        return Keyring.open(store, keks, keyring)
+
+    return OpenedVault(opened(name), store, IndexHomes(opened))
 
 
 class _Chosen:
@@ -146,6 +167,7 @@ class _Reindexing:
         stop: threading.Event,
         abort: bool,
         deployed: bool,
+        shared: bool,
     ) -> None:
         self._project = project
         self._changeovers = changeovers
@@ -155,6 +177,7 @@ class _Reindexing:
         self._stop = stop
         self._abort = abort
         self._deployed = deployed
+        self._shared = shared
         self._who = f"{getpass.getuser()}@{platform.node()}"
 
     def run(self, *, wait: bool, say: Callable[[str], None]) -> list[Standing]:
@@ -194,7 +217,7 @@ class _Reindexing:
         steps = IndexSteps(
             self._changeovers,
             subject,
-            members_of(subject, project.tables.values(), opened),
+            members_of(subject, project.tables.values(), opened, shared=self._shared),
             recorded_parts(opened, subject),
             project.engine,
             self._job,

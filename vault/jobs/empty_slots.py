@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Select, Table, func, select
+from sqlalchemy import ColumnElement, RowMapping, Select, Table, func, not_, or_, select
 
 from vault.jobs.change import Change, Failed
 from vault.jobs.key_pages import key_of
@@ -21,6 +21,7 @@ class EmptySlots:
     def __init__(self, table: Table, moves: Sequence[SlotMove]) -> None:
         """table: as it is mapped. moves: the slots that are written no more."""
         self.table = with_term_columns(table, moves)
+        self._moves = moves
         self._terms = [move.term_column for move in moves]
 
     @property
@@ -29,7 +30,7 @@ class EmptySlots:
 
     @property
     def reads(self) -> list[str]:
-        return self._terms
+        return [*self._terms, *dict.fromkeys(move.columns[0] for move in self._moves if move.keys is not None)]
 
     @property
     def compares(self) -> list[str]:
@@ -43,12 +44,21 @@ class EmptySlots:
         """Nothing decides it but the slots."""
 
     def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
-        nothing = (None,) * len(self._terms)
-        read = [(row, tuple(row[name] for name in self._terms)) for row in rows]
-        return [Change(key_of(self.table, row), old, nothing) for row, old in read if old != nothing], []
+        changes = []
+        for row in rows:
+            old = tuple(row[name] for name in self._terms)
+            left = (move.keys is not None and not move.is_of(row) for move in self._moves)
+            new = tuple(term if kept else None for term, kept in zip(old, left, strict=True))
+            if new != old:
+                changes.append(Change(key_of(self.table, row), old, new))
+        return changes, []
 
     def groups(self, within: Sequence[ColumnElement[bool]] = ()) -> Select[Any]:
-        inner = select(*(self.table.c[name].is_(None).label(name) for name in self._terms)).where(*within).subquery()
+        empty = [
+            or_(self.table.c[move.term_column].is_(None), not_(move.owned(self.table))).label(move.term_column)
+            for move in self._moves
+        ]
+        inner = select(*empty).where(*within).subquery()
         return select(*inner.c, func.count().label("rows")).group_by(*inner.c)
 
     def unfinished(self, group: RowMapping) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from vault.definition import FieldDefinition
 from vault.definition_tables import field_table
 from vault.errors import SealedColumnError
 from vault.field import Field
-from vault.jobs.index_steps import Member
+from vault.jobs.index_member import Member
 from vault.mapping.compound_index import CompoundColumn, compounds_of
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.mapping.sealed_column import SealedColumn
@@ -20,15 +20,16 @@ from vault.opened import OpenedVault
 __all__ = ["members_of", "recorded_parts"]
 
 
-def members_of(subject: Subject, tables: Iterable[Table], opened: OpenedVault) -> list[Member]:
+def members_of(subject: Subject, tables: Iterable[Table], opened: OpenedVault, *, shared: bool = False) -> list[Member]:
     """Those of the declared tables. opened: the vault of the keyring in which the index lives and its fields are.
 
-    Raises: SealedColumnError for a column whose rows are of several keyrings.
+    shared: whether the tables have rows of other keyrings as well, which are left alone.
+    Raises: SealedColumnError for a column whose rows are of several keyrings, where that is not said.
     """
     members = []
     for table in tables:
         members += [
-            _compound(table, compound, opened)
+            _compound(table, compound, opened, shared)
             for compound in compounds_of(table)
             if Subject(compound.definition.table, "", compound.definition.name) == subject
         ]
@@ -36,9 +37,9 @@ def members_of(subject: Subject, tables: Iterable[Table], opened: OpenedVault) -
             sealed: SealedColumn = column.type.owner  # type: ignore[attr-defined]
             definition = definition_of(column)
             if (definition.table, definition.column) == (subject.table, subject.column):
-                members.append(_member(table, sealed, subject.index, opened))
+                members.append(_member(table, sealed, subject.index, opened, shared))
             members += [
-                _member(table, sealed, index.name, opened)
+                _member(table, sealed, index.name, opened, shared)
                 for index in definition.indexes
                 if subject.table == "" and index.scope == subject.index
             ]
@@ -62,16 +63,16 @@ def recorded_parts(opened: OpenedVault, subject: Subject) -> list[Part]:
 
 
 def _refuse_tenants(sealed: SealedColumn) -> None:
-    """A guard cannot tell whose row lacks a term, and tenants begin at different times."""
     if sealed.tenant is not None:
         raise SealedColumnError(
-            f"{sealed.label} takes its tenant from {sealed.tenant.name}: an index of rows of several keyrings is not"
-            " moved in place; declare a new column so and copy the values into it"
+            f"{sealed.label} takes its tenant from {sealed.tenant.name}: an index is moved for one tenant's keyring"
+            " at a time, named by --tenant"
         )
 
 
-def _member(table: Table, sealed: SealedColumn, index: str, opened: OpenedVault) -> Member:
-    _refuse_tenants(sealed)
+def _member(table: Table, sealed: SealedColumn, index: str, opened: OpenedVault, shared: bool) -> Member:
+    if not shared:
+        _refuse_tenants(sealed)
     definition, asked = sealed.definition, sealed.asked_index
     unique = bool(sealed.type.unique and asked is not None and asked.name == index)
     return Member(
@@ -81,11 +82,12 @@ def _member(table: Table, sealed: SealedColumn, index: str, opened: OpenedVault)
         (str(sealed.column.name),),
         unique,
         lambda _name: opened.field(definition),
+        owner=opened.keyring if shared else None,
     )
 
 
-def _compound(table: Table, compound: CompoundColumn, opened: OpenedVault) -> Member:
-    for part in compound.parts:
+def _compound(table: Table, compound: CompoundColumn, opened: OpenedVault, shared: bool) -> Member:
+    for part in compound.parts if not shared else ():
         _refuse_tenants(part)
     parts = {str(part.column.name): part.definition for part in compound.parts}
 
@@ -103,4 +105,5 @@ def _compound(table: Table, compound: CompoundColumn, opened: OpenedVault) -> Me
         compound.declared.unique,
         field,
         lambda: opened.compound(definition),
+        opened.keyring if shared else None,
     )

@@ -14,53 +14,29 @@ from sqlalchemy.exc import IntegrityError
 
 from kms.key_database import reading
 from kms.locked_keyring import LockedKeyring, locked
-from vault.changeover.guard import Guard, drop_guard, make_guard, wait_for_writers
+from vault.changeover.guard import drop_guard, make_guard, wait_for_writers
 from vault.changeover.phase import NOWHERE, Changeover, Phase, Subject
 from vault.changeover.steps import Need, Next, left_by, place_of_proof
 from vault.changeover.store import ChangeoverStore, Part
 from vault.changeover.tables import is_of
-from vault.compound_terms import CompoundTerms
 from vault.definition_tables import index_slot_table
 from vault.errors import ChangeoverError
-from vault.field import Field
 from vault.jobs.empty_slots import EmptySlots
 from vault.jobs.engine import Tally
+from vault.jobs.index_member import Member
 from vault.jobs.job_store import JobState
 from vault.jobs.reindex import Reindex
-from vault.jobs.slot_move import SlotMove, guarded_columns, slot_length
+from vault.jobs.slot_move import guarded_columns, slot_length
 from vault.jobs.work import Work
 from vault.slot_storage import drop_slot_index, index_slot_column
 
-__all__ = ["IndexSteps", "Member", "Standing"]
+__all__ = ["IndexSteps", "Standing"]
 
 LEFT: Final = "rows are left without a term: see above, and noisevault jobs failed"
 NOT_DEPLOYED: Final = (
     "it goes on when every service runs the code that declares the index, since older code cannot write its terms and"
     " is refused from then on: run it again with --deployed"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One table and column in which an index changes; of an index over several columns the table alone.
-
-    index: its name there. fields: by SQL name of its sealed columns, in order; opened when first asked for.
-    """
-
-    part: Part
-    table: Table
-    index: str
-    columns: tuple[str, ...]
-    unique: bool
-    field: Callable[[str], Field]
-    compound: Callable[[], CompoundTerms] | None = None
-
-    def move(self, slot: str) -> SlotMove:
-        return SlotMove(self.index, "a" if slot == "a" else "b", self.columns)
-
-    def serving(self) -> Field | CompoundTerms:
-        """What makes the terms."""
-        return self.field(self.columns[0]) if self.compound is None else self.compound()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +205,7 @@ class IndexSteps:
                 return self._lacking(waits)
         for each in {now.old, now.new} - {NOWHERE}:
             for member in self.members:
-                drop_guard(self.engine, self._plain_guard(member, each))
+                drop_guard(self.engine, member.guard(each))
         for member in self.members if place != NOWHERE and not self._is_used_by_others(place) else ():
             drop_slot_index(self.engine, member.table.schema, member.table.name, member.move(place).term_column)
         store = self.changeovers
@@ -263,8 +239,7 @@ class IndexSteps:
         other_move = None if other == NOWHERE else member.move(other)
         given = guarded_columns(member.serving(), member.move(place), other_move)
         if given:
-            guard = Guard(member.table.schema, member.table.name, given, member.move(place).term_column)
-            make_guard(self.engine, guard)
+            make_guard(self.engine, member.guard(place, given))
         else:
             wait_for_writers(self.engine, member.table.schema, member.table.name)
 
@@ -274,12 +249,7 @@ class IndexSteps:
             return
         self.changeovers.withdraw(self.subject, place)
         for member in self.members:
-            drop_guard(self.engine, self._plain_guard(member, place))
-
-    @staticmethod
-    def _plain_guard(member: Member, place: str) -> Guard:
-        """By its name, which is of the place alone."""
-        return Guard(member.table.schema, member.table.name, member.columns, member.move(place).term_column)
+            drop_guard(self.engine, member.guard(place))
 
     def _by_table(self) -> list[tuple[Table, list[Member]]]:
         """All columns of one table are done in one pass."""

@@ -110,7 +110,8 @@ class Reindex:
     def groups(self, within: Sequence[ColumnElement[bool]] = ()) -> Select[Any]:
         parts: list[ColumnElement[Any]] = []
         for at, move in enumerate(self._moves):
-            has_value = and_(*(self.table.c[name].is_not(None) for name in move.columns))
+            is_there = (self.table.c[name].is_not(None) for name in move.columns)
+            has_value = and_(*is_there, move.owned(self.table))
             head = func.substr(self.table.c[move.term_column], 1, TERM_PREFIX_BYTES, type_=LargeBinary())
             parts += [has_value.label(f"value_{at}"), head.label(f"head_{at}")]
         inner = select(*parts).where(*within).subquery()
@@ -125,7 +126,7 @@ class Reindex:
             elif has_value:
                 reason = "" if bytes(head) == maker.prefix else OTHER_TERM
             else:
-                reason = "" if head is None else NO_VALUE
+                reason = "" if head is None or move.keys is not None else NO_VALUE
             if reason:
                 found[move.columns[0]] = reason.format(move.slot)
         return found
@@ -137,6 +138,8 @@ class Reindex:
         due = []
         for at, row in enumerate(rows):
             stored = row[move.term_column]
+            if not move.is_of(row):
+                continue
             if any(row[name] is None for name in move.columns):
                 if stored is not None:
                     new[at][move.term_column] = None

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
-from sqlalchemy import Column, LargeBinary, Table
+from sqlalchemy import Column, ColumnElement, LargeBinary, RowMapping, Table, false, func, or_, true
 
 from vault.compound_slot import CompoundSlot
 from vault.compound_terms import CompoundTerms
@@ -18,6 +18,11 @@ from vault.slot_terms import SlotTerms
 from vault.term import term_bytes, term_prefix
 
 __all__ = ["MakesTerms", "SlotMove", "guarded_columns", "slot_length", "terms_of", "with_term_columns"]
+
+
+# Where a sealed value names its key.
+KEY_ID: Final = slice(2, 6)
+KEY_ID_BYTES: Final = 4
 
 
 class MakesTerms(Protocol):
@@ -36,15 +41,31 @@ class MakesTerms(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SlotMove:
-    """columns: the sealed columns, by SQL name: one, or the parts of an index over several. slot: a or b."""
+    """columns: the sealed columns, by SQL name: one, or the parts of an index over several. slot: a or b.
+
+    keys: the ids of the data keys of the keyring whose rows alone are meant, in a table that several share; else None.
+    """
 
     index: str
     slot: Slot
     columns: tuple[str, ...]
+    keys: frozenset[bytes] | None = None
 
     @property
     def is_compound(self) -> bool:
         return len(self.columns) > 1
+
+    def is_of(self, row: RowMapping) -> bool:
+        """Whether the row is one of those that are meant; a row without a value is everybody's."""
+        stored = row[self.columns[0]]
+        return self.keys is None or stored is None or bytes(stored[KEY_ID]) in self.keys
+
+    def owned(self, table: Table) -> ColumnElement[bool]:
+        """The same in SQL, of rows with a value."""
+        if self.keys is None:
+            return true()
+        key_id = func.substr(table.c[self.columns[0]], KEY_ID.start + 1, KEY_ID_BYTES, type_=LargeBinary())
+        return or_(false(), *(key_id == one for one in sorted(self.keys)))
 
     @property
     def term_column(self) -> str:

@@ -131,15 +131,15 @@ class People:
     def provider(self) -> Any:
         return open_provider(f"local:{self.folder / 'kek'}")
 
-    def vault(self) -> OpenedVault:
+    def vault(self, name: str = "main") -> OpenedVault:
         store = self.store()
-        keyring = Keyring.open(store, self.provider(), "main", leases=LeaseSettings(sealing=self.lease))
+        keyring = Keyring.open(store, self.provider(), name, leases=LeaseSettings(sealing=self.lease))
         vault = OpenedVault(keyring, store)
         self.opened.append(vault)
         return vault
 
-    def process(self, table: Table) -> Process:
-        return Process(self.engine, table, self.vault().field(definition_in(table)))
+    def process(self, table: Table, name: str = "main") -> Process:
+        return Process(self.engine, table, self.vault(name).field(definition_in(table)))
 
     def steps(self, table: Table, subject: Subject = SSN, run: Callable[[Work], Tally] | None = None) -> IndexSteps:
         vault = self.vault()
