@@ -21,16 +21,18 @@ from vault.cli.index_status import say_status
 from vault.cli.interrupting import stops_on_signals
 from vault.cli.job_display import job_display
 from vault.cli.job_ending import INCOMPLETE, STOPPED
+from vault.cli.job_keys import job_keys
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, former_settings, open_project, provider_settings
 from vault.definition import FieldDefinition
 from vault.definition_store import create_schema
 from vault.errors import PolicyError
 from vault.index_change import begin_compound_change, begin_field_changes, record_removal
-from vault.index_home import IndexHomes
+from vault.index_home import IndexHomes, at_home
 from vault.jobs.engine import Job, JobSettings, Tally
 from vault.jobs.events import Event
-from vault.jobs.index_members import members_of, recorded_parts
+from vault.jobs.index_member import Member
+from vault.jobs.index_members import members_at_home, members_of, recorded_parts
 from vault.jobs.index_steps import IndexSteps, Standing
 from vault.jobs.pace import PaceSettings
 from vault.jobs.work import Work
@@ -38,6 +40,7 @@ from vault.mapping.compound_index import compounds_of
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.opened import OpenedVault
 from vault.project import Project, open_keks
+from vault.tenants import TenantVaults
 
 __all__ = ["reindex_tables"]
 
@@ -61,6 +64,9 @@ def reindex_tables(
         str | None,
         typer.Option("--tenant", metavar="NAME", help="Rows of that tenant's keyring, in shared tables."),
     ] = None,
+    keyring: Annotated[
+        str | None, typer.Option("--keyring", metavar="NAME", help="The keyring in which the index lives, if another.")
+    ] = None,
     lease: Annotated[
         float, typer.Option(min=0.1, metavar="S", help="The sealing lease of your services, if it is another.")
     ] = LeaseSettings().sealing,
@@ -80,8 +86,10 @@ def reindex_tables(
     Exit status: 0 done, 3 waits or rows are left, 4 stopped before the end, 1 refused or failed.
     """
     project = open_project(policy, models, registered=False)
-    if tenant is not None:
-        project = replace(project, opened=_of_tenant(project, tenant))
+    if tenant is not None and keyring is not None:
+        raise PolicyError("--tenant names whose rows, --keyring where the index of all rows lives: say one")
+    if tenant is not None or keyring is not None:
+        project = replace(project, opened=_of_tenant(project, str(tenant or keyring)))
     create_schema(project.opened.key_store.engine)  # one that was made before there were changeovers
     changeovers = ChangeoverStore(project.opened.key_store, project.opened.keyring.id, timedelta(seconds=lease))
     console = Console(markup=False, highlight=False, soft_wrap=True)
@@ -92,7 +100,9 @@ def reindex_tables(
     pace = PaceSettings(most_rows=rows_a_batch, rows_per_second=rows_per_second)
     with stops_on_signals() as stop, job_display(console, as_lines_of_json=as_json) as notify:
         shared = tenant is not None
-        command = _Reindexing(project, changeovers, chosen, JobSettings(pace), notify, stop, abort, deployed, shared)
+        command = _Reindexing(
+            project, changeovers, chosen, JobSettings(pace), notify, stop, abort, deployed, shared, keyring
+        )
         standings = command.run(wait=wait, say=(lambda _line: None) if as_json else console.print)
     if stop.is_set():
         raise typer.Exit(STOPPED)
@@ -168,6 +178,7 @@ class _Reindexing:
         abort: bool,
         deployed: bool,
         shared: bool,
+        home: str | None,
     ) -> None:
         self._project = project
         self._changeovers = changeovers
@@ -178,6 +189,7 @@ class _Reindexing:
         self._abort = abort
         self._deployed = deployed
         self._shared = shared
+        self._home = home
         self._who = f"{getpass.getuser()}@{platform.node()}"
 
     def run(self, *, wait: bool, say: Callable[[str], None]) -> list[Standing]:
@@ -204,8 +216,11 @@ class _Reindexing:
         begun: list[Changeover] = []
         keyring, who = self._project.opened.keyring, self._who
         for field in self._chosen.fields:
-            begun += begin_field_changes(self._changeovers, keyring, field, who=who, names=self._chosen.names)
-        for table in self._chosen.tables:
+            declared = field if self._home is None else at_home(field, self._home)
+            begun += begin_field_changes(
+                self._changeovers, keyring, declared, who=who, home=self._home, names=self._chosen.names
+            )
+        for table in self._chosen.tables if self._home is None else ():
             for compound in compounds_of(table):
                 if self._chosen.names is None or compound.definition.name in self._chosen.names:
                     begun += begin_compound_change(self._changeovers, keyring, compound.definition, who=who)
@@ -217,7 +232,7 @@ class _Reindexing:
         steps = IndexSteps(
             self._changeovers,
             subject,
-            members_of(subject, project.tables.values(), opened, shared=self._shared),
+            self._members(subject),
             recorded_parts(opened, subject),
             project.engine,
             self._job,
@@ -227,6 +242,15 @@ class _Reindexing:
             on_removal=self._on_removal(subject),
         )
         return steps.back() if self._abort else steps.forward()
+
+    def _members(self, subject: Subject) -> list[Member]:
+        project = self._project
+        if self._home is None:
+            return members_of(subject, project.tables.values(), project.opened, shared=self._shared)
+        table = next(iter(project.tables.values()))
+        vaults = job_keys(project, table, tenants=True)
+        assert isinstance(vaults, TenantVaults)  # noqa: S101  # as asked for
+        return members_at_home(subject, project.tables.values(), vaults, self._home)
 
     def _job(self, work: Work) -> Tally:
         return Job(work, self._project.engine, self._settings, notify=self._notify, stop=self._stop).run()

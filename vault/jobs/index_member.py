@@ -11,6 +11,7 @@ from vault.changeover.guard import Guard
 from vault.changeover.store import Part
 from vault.compound_terms import CompoundTerms
 from vault.field import Field
+from vault.jobs.row_keyrings import RowKeyrings
 from vault.jobs.slot_move import SlotMove
 
 __all__ = ["Member"]
@@ -21,6 +22,7 @@ class Member:
     """index: its name there. field: by SQL name of one of its sealed columns; opened when first asked for.
 
     owner: the keyring whose rows alone are meant, where the table has rows of several; None where it has not.
+    rows: what opens its values, where that is another keyring than the one that the index lives in.
     """
 
     part: Part
@@ -31,6 +33,7 @@ class Member:
     field: Callable[[str], Field]
     compound: Callable[[], CompoundTerms] | None = None
     owner: Keyring | None = None
+    rows: RowKeyrings | None = None
 
     def move(self, slot: str) -> SlotMove:
         """One of its slots, a or b, with the keys that its rows are sealed by now."""

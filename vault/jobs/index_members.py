@@ -1,6 +1,7 @@
 """Index members: the tables and columns in which one index changes, as declared and as the key store knows."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from sqlalchemy import Table, select
 
@@ -11,13 +12,16 @@ from vault.definition import FieldDefinition
 from vault.definition_tables import field_table
 from vault.errors import SealedColumnError
 from vault.field import Field
+from vault.index_home import at_home
 from vault.jobs.index_member import Member
+from vault.jobs.row_keyrings import row_keyrings
 from vault.mapping.compound_index import CompoundColumn, compounds_of
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.mapping.sealed_column import SealedColumn
 from vault.opened import OpenedVault
+from vault.tenants import TenantVaults
 
-__all__ = ["members_of", "recorded_parts"]
+__all__ = ["members_at_home", "members_of", "recorded_parts"]
 
 
 def members_of(subject: Subject, tables: Iterable[Table], opened: OpenedVault, *, shared: bool = False) -> list[Member]:
@@ -44,6 +48,25 @@ def members_of(subject: Subject, tables: Iterable[Table], opened: OpenedVault, *
                 if subject.table == "" and index.scope == subject.index
             ]
     return members
+
+
+def members_at_home(subject: Subject, tables: Iterable[Table], vaults: TenantVaults, home: str) -> list[Member]:
+    """Of an index that lives in the keyring called home, over rows of all tenants, whose keyrings open the values."""
+    members = []
+    for table in tables:
+        for column in sealed_columns(table):
+            sealed: SealedColumn = column.type.owner  # type: ignore[attr-defined]
+            there = at_home(definition_of(column), home)
+            if (there.table, there.column) == (subject.table, subject.column) and there.indexes:
+                made = _member(table, sealed, subject.index, vaults.home(home), True)
+                members.append(
+                    replace(made, field=_field_of(vaults, home, there), owner=None, rows=row_keyrings(table, vaults))
+                )
+    return members
+
+
+def _field_of(vaults: TenantVaults, home: str, there: FieldDefinition) -> Callable[[str], Field]:
+    return lambda _name: vaults.home(home).field(there)
 
 
 def recorded_parts(opened: OpenedVault, subject: Subject) -> list[Part]:

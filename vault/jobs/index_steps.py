@@ -89,6 +89,7 @@ class IndexSteps:
     def _go(self, once: Callable[[Changeover], str | Next]) -> Standing:
         self._tallies = []
         while True:
+            self.refresh()
             now = self.changeovers.find(self.subject)
             if now is None:
                 return Standing(None, tallies=tuple(self._tallies))
@@ -184,7 +185,7 @@ class IndexSteps:
             moves = [member.move(place) for member in members]
             fields = {name: member.field(name) for member in members for name in member.columns}
             compounds = {m.index: m.compound() for m in members if m.compound is not None}
-            work = Reindex(table, moves, fields, compounds, self.refresh)
+            work = Reindex(table, moves, fields, compounds, self.refresh, members[0].rows)
             left |= self._ran(work).outcome is not JobState.COMPLETE
         return left
 

@@ -16,6 +16,7 @@ from vault.errors import FieldError
 from vault.field import Field
 from vault.jobs.change import Change, Failed
 from vault.jobs.key_pages import key_of
+from vault.jobs.row_keyrings import OneKeyring, RowKeyrings
 from vault.jobs.slot_move import MakesTerms, SlotMove, terms_of, with_term_columns
 from vault.jobs.stored_key import as_declared
 from vault.term import TERM_PREFIX_BYTES
@@ -39,9 +40,11 @@ class Reindex:
         fields: Mapping[str, Field],
         compounds: Mapping[str, CompoundTerms],
         refresh: Callable[[], None] = lambda: None,
+        rows: RowKeyrings | None = None,
     ) -> None:
         """table: as it is mapped. fields: by column name. compounds: by index name. refresh: asks the key store anew.
 
+        rows: what opens a row's values, where that is not the keyring that makes the terms.
         Raises: ChangeoverError for a slot that is not written; DefinitionError for a table without a primary key.
         """
         self.table = with_term_columns(table, moves)
@@ -49,6 +52,7 @@ class Reindex:
         self._fields = fields
         self._compounds = compounds
         self._ask_anew = refresh
+        self._rows = OneKeyring(dict(fields)) if rows is None else rows
         self._columns = list(dict.fromkeys(name for move in moves for name in move.columns))
         self._terms = [move.term_column for move in moves]
         self.refresh()
@@ -61,7 +65,7 @@ class Reindex:
     @property
     def reads(self) -> list[str]:
         bound = {name for names in self._bound.values() for name in names}
-        return [*self._columns, *self._terms, *sorted(bound)]
+        return [*self._columns, *self._terms, *sorted(bound | set(self._rows.tenant_columns.values()))]
 
     @property
     def compares(self) -> list[str]:
@@ -73,12 +77,13 @@ class Reindex:
 
     def refresh(self) -> None:
         self._ask_anew()
+        self._rows.refresh()
         self._makers: list[MakesTerms] = [
             terms_of(self._compounds[move.index] if move.is_compound else self._fields[move.columns[0]], move)
             for move in self._moves
         ]
         self._bound = {
-            name: tuple(bound for bound in self._fields[name].bound_names if bound in self.table.c)
+            name: tuple(bound for bound in self._rows.bound_names(name) if bound in self.table.c)
             for name in self._columns
         }
 
@@ -156,14 +161,30 @@ class Reindex:
             wanted = sorted(
                 {at for move, places in zip(self._moves, due, strict=True) if name in move.columns for at in places}
             )
-            stored = [rows[at][name] for at in wanted]
-            contexts = [{bound: self._plain(rows[at], bound) for bound in self._bound[name]} for at in wanted]
-            values = self._fields[name].open_many(stored, contexts if self._bound[name] else None, on_error="mark")
-            opened[name] = dict(zip(wanted, values, strict=True))
+            opened[name] = {}
+            for field, places in self._served(name, wanted, rows, failed):
+                stored = [rows[at][name] for at in places]
+                contexts = [{bound: self._plain(rows[at], bound) for bound in self._bound[name]} for at in places]
+                values = field.open_many(stored, contexts if self._bound[name] else None, on_error="mark")
+                opened[name] |= dict(zip(places, values, strict=True))
             for at, value in opened[name].items():
                 if isinstance(value, FieldError):
                     failed[at][name] = value.reason
         return opened
+
+    def _served(
+        self, name: str, wanted: Sequence[int], rows: Sequence[RowMapping], failed: dict[int, dict[str, str]]
+    ) -> list[tuple[Field, list[int]]]:
+        """The rows by the field that opens them; those that none does are failed."""
+        served: dict[int, tuple[Field, list[int]]] = {}
+        tenant = self._rows.tenant_columns.get(name)
+        for at in wanted:
+            field = self._rows.field(name, rows[at][name], None if tenant is None else self._plain(rows[at], tenant))
+            if isinstance(field, str):
+                failed[at][name] = field
+            else:
+                served.setdefault(id(field), (field, []))[1].append(at)
+        return list(served.values())
 
     def _plain(self, row: RowMapping, name: str) -> Any:
         """A plain column as it is declared, which a key column is not under its own name."""
