@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import insert
 
+from kms.errors import LeaseExpiredError
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from tests.kms.manual_clock import ManualClock
 from tests.kms.scripted_provider import ScriptedProvider
 from tests.vault.phases import set_phase
 from vault.changeover.phase import Phase, Subject
+from vault.changeover.store import ChangeoverStore
 from vault.definition import FieldDefinition
 from vault.definition_store import register
 from vault.definition_tables import field_table
@@ -95,7 +98,7 @@ def test_older_code_makes_the_terms_of_a_generation_that_it_does_not_declare(
     assert field.asked_term("bidx", "aNN") == terms["name_bidx_b"]
 
 
-def test_an_index_whose_pins_are_gone_is_refused_unless_a_later_definition_is_without_it(
+def test_an_index_whose_pins_are_gone_is_refused_unless_its_removal_has_ended(
     store: KeyStore, keyring: Keyring, field: Field
 ) -> None:
     with store.engine.begin() as connection:
@@ -103,11 +106,33 @@ def test_an_index_whose_pins_are_gone_is_refused_unless_a_later_definition_is_wi
     keyring.beside.end()
     with pytest.raises(DefinitionError, match="no slot of the index 'bidx' is pinned"):
         field.terms("Ann")
-    with store.engine.begin() as connection:
-        connection.execute(insert(field_table).values(field_row(replace(NAME, indexes=(), generation=1), keyring.id)))
+    changeovers, part = ChangeoverStore(store, keyring.id, timedelta(0)), ("patients", "name")
+    changeovers.begin(BIDX, "a", "", Phase.DUAL_ASK_NEW, who="ann", why="removed")
+    changeovers.step(BIDX, Phase.NEW, [part], who="ann", why="removed")
+    changeovers.note(BIDX, part, "a", "empty")
+    with pytest.raises(DefinitionError, match="no slot of the index 'bidx' is pinned"):
+        field.terms("Ann")
+    changeovers.end(BIDX, [part], who="ann", why="removed")
     assert field.terms("Ann") == {"name_bidx_a": None, "name_bidx_b": None}
     with pytest.raises(DefinitionError, match="cannot be asked now"):
         field.asked_term("bidx", "Ann")
+
+
+def test_nothing_is_written_or_asked_when_the_lease_is_over_and_the_store_is_away(
+    store: KeyStore, field: Field, clock: ManualClock
+) -> None:
+    with store.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE noisevault_changeover RENAME TO away")
+    clock.advance(179)
+    assert field.asked_term("bidx", "Ann") == field.terms("Ann")["name_bidx_a"]
+    clock.advance(1)
+    for call in (lambda: field.terms("Ann"), lambda: field.asked_term("bidx", "Ann")):
+        with pytest.raises(LeaseExpiredError):
+            call()
+    with store.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE away RENAME TO noisevault_changeover")
+    clock.advance(5)
+    assert field.terms("Ann")["name_bidx_a"] is not None
 
 
 def test_all_fields_of_a_keyring_share_one_lease(store: KeyStore, keyring: Keyring) -> None:
