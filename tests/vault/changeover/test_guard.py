@@ -78,11 +78,15 @@ def test_all_parts_of_an_index_over_several_columns_have_to_be_there(engine: Eng
         connection.execute(insert(person).values(id=3, name=b"sealed", city="Ulm"))
 
 
-def test_making_it_waits_for_transactions_that_have_written(engine: Engine) -> None:
+@pytest.mark.parametrize("waits", ["make_guard", "wait_for_writers"])
+def test_making_it_waits_for_transactions_that_have_written(engine: Engine, waits: str) -> None:
     made = threading.Event()
 
     def make() -> None:
-        make_guard(engine, GUARD)
+        if waits == "make_guard":
+            make_guard(engine, GUARD)
+        else:
+            wait_for_writers(engine, None, "person")
         made.set()
 
     with engine.connect() as connection, connection.begin():
@@ -97,7 +101,6 @@ def test_making_it_waits_for_transactions_that_have_written(engine: Engine) -> N
     assert made.is_set()
     with engine.connect() as connection:
         assert connection.scalar(text("SELECT COUNT(*) FROM person WHERE name_bidx_b IS NULL")) == 2
-    wait_for_writers(engine, None, "person")
 
 
 @pytest.mark.postgres

@@ -16,6 +16,7 @@ from vault.jobs.job_store import JobState
 from vault.jobs.proof import prove
 from vault.jobs.reindex import Reindex
 from vault.jobs.slot_move import SlotMove
+from vault.jobs.writing_one_by_one import WritesOneByOne
 from vault.normalisers.parts import last_four
 from vault.term import BlindIndex
 
@@ -114,9 +115,13 @@ def test_a_row_that_a_service_changed_meanwhile_stays_as_the_service_wrote_it(pe
     assert len(changes) == 6
     assert not failed
     process.update(0, "ssn 9999")
-    from vault.jobs.writing_one_by_one import WritesOneByOne
-
+    with people.engine.begin() as connection:  # by a process that is in the first phase still: slot b stays NULL
+        first = {"ssn": process.field.seal("ssn 8888"), "ssn_bidx_a": process.field.terms("ssn 8888")["ssn_bidx_a"]}
+        connection.execute(update(process.raw).where(process.raw.c.id == 1).values(first))
     with people.engine.begin() as connection:
         written = WritesOneByOne(reindex).write(connection, changes)
-    assert written == [False, True, True, True, True, True]
+    assert written == [False, False, True, True, True, True]
+    assert stored(process)[1] is None
+    assert run(people, process).rewritten == 1
+    assert stored(process)[1] == process.field.terms("ssn 8888")["ssn_bidx_b"]
     assert process.find("ssn 9999" if not process.field.definition.indexes[0].normaliser.partial else "9999") == [0]
