@@ -27,7 +27,8 @@ RESTORE: Final = "restore the key store's tables from a backup"
 def recorded_fields(connection: Connection, keyring_id: bytes, table: str, column: str) -> dict[int, FieldDefinition]:
     """A field's definitions by generation. Raises: DefinitionChangedError for one that was changed by hand."""
     generations = {}
-    for row in connection.execute(select(field_table).where(_of_field(field_table, keyring_id, table, column))):
+    statement = select(field_table).where(_of_field(field_table, keyring_id, table, column))
+    for row in connection.execute(statement).all():
         recorded = FieldDefinition.from_json(row.definition)
         place = (recorded.table, recorded.column, recorded.generation, recorded.fingerprint)
         if place != (table, column, row.generation, row.fingerprint):
@@ -39,7 +40,7 @@ def recorded_fields(connection: Connection, keyring_id: bytes, table: str, colum
 def recorded_indexes(connection: Connection, keyring_id: bytes, place: tuple[str, str]) -> dict[int, IndexDefinition]:
     """Of an index that is not one field's own. place: as IndexDefinition.place. Raises: IndexChangedError."""
     generations = {}
-    for row in connection.execute(select(index_table).where(_of_index(index_table, keyring_id, place))):
+    for row in connection.execute(select(index_table).where(_of_index(index_table, keyring_id, place))).all():
         recorded = index_from_json(row.definition)
         if (recorded.place, recorded.generation, recorded.fingerprint) != (place, row.generation, row.fingerprint):
             raise IndexChangedError(recorded.label, NOT_WHAT_IT_SAYS.format(row.generation), RESTORE)

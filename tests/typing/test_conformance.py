@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from kms.providers.pkcs11 import Pkcs11Provider
     from kms.refresher import Bell, RefreshBell
     from kms.routed_provider import RoutedProvider
+    from vault.jobs.empty_slots import EmptySlots
     from vault.jobs.reencrypt import Reencrypt
+    from vault.jobs.reindex import Reindex
     from vault.jobs.row_keyrings import OneKeyring, RowKeyrings, TenantKeyrings
     from vault.jobs.work import BatchWriter, Leased, Rehearses, Work
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
@@ -63,6 +65,9 @@ if TYPE_CHECKING:
 
     def destroys(provider: AwsKmsProvider | LocalProvider | Pkcs11Provider | TransitProvider) -> DestroysKek:
         return provider
+
+    def works(work: Reindex | EmptySlots) -> Work:
+        return work
 
     def bells(bell: RefreshBell) -> Bell:
         return bell

@@ -187,3 +187,26 @@ def test_what_has_no_tables_is_told(application: Run, tmp_path: Path, named: str
     (tmp_path / "empty_models.py").write_text("import sqlalchemy\nm = sqlalchemy.MetaData()\n")
     with pytest.raises(PolicyError, match=said):
         load_models(named)
+
+
+def test_an_index_of_mapped_classes_is_moved(application: Run, tmp_path: Path) -> None:
+    application("init", *NAMED)
+    make_tables(tmp_path)
+    assert application("import", "visits.csv", "--table", "visit", *NAMED).status == 0
+    assert application("rotate", "--purpose", "index").status == 0
+    moved = application("reindex", "visit.national_id", "--wait", "--lease", "0.3", *NAMED)
+    assert moved.status == 0, moved.out + moved.err
+    assert "visit.national_id index bidx: done" in moved.out
+    told = application("reindex", "--status", *NAMED).out
+    assert "visit.national_id index bidx: slot b" in told
+    assert "letter.body index bidx: slot a" in told
+    models = (tmp_path / "clinic_models.py").read_text(encoding="utf-8")
+    changed = models.replace("index=BlindIndex(digits), bind", "index=BlindIndex(digits, bits=64), generation=1, bind")
+    (tmp_path / "clinic_models.py").write_text(changed, encoding="utf-8")
+    sys.modules.pop("clinic_models")
+    refused = application("reencrypt", *NAMED)
+    assert (refused.status, "noisevault reindex visit.national_id" in refused.err) == (1, True)
+    narrowed = application("reindex", "visit.national_id", "--wait", "--lease", "0.3", *NAMED)
+    assert narrowed.status == 0, narrowed.out + narrowed.err
+    assert "visit.national_id index bidx: slot a" in application("reindex", "--status", *NAMED).out
+    assert application("reencrypt", *NAMED).status == 0

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
+from vault.jobs.writing_one_by_one import WritesOneByOne
 
 from kms.key_record import Purpose
 from tests.vault.jobs.indexed_people import SSN, People, Process, person_table
@@ -16,7 +17,6 @@ from vault.jobs.job_store import JobState
 from vault.jobs.proof import prove
 from vault.jobs.reindex import Reindex
 from vault.jobs.slot_move import SlotMove
-from vault.jobs.writing_one_by_one import WritesOneByOne
 from vault.normalisers.parts import last_four
 from vault.term import BlindIndex
 
