@@ -29,8 +29,8 @@ def slot_index_name(table: str, column: str) -> str:
 
 def index_slot_column(
     engine: Engine, schema: str | None, table: str, column: str, *, unique: bool, length: int
-) -> None:
-    """Make the database index of an empty slot, unless there is one. length: of its terms, in bytes.
+) -> bool:
+    """Make the database index of a slot, unless there is one; whether it was made. length: of its terms, in bytes.
 
     Raises: ChangeoverError where rows that are there already, or this role's rights, do not allow it.
     """
@@ -38,7 +38,7 @@ def index_slot_column(
         _fit(engine, schema, table, column, length)
     _drop_invalid(engine, schema, table, column)
     if any(bool(found["unique"]) >= unique for found in _indexes(engine, schema, table, column)):
-        return
+        return False
     quote = engine.dialect.identifier_preparer.quote
     name, place = quote(slot_index_name(table, column)), _place(engine, schema, table)
     kind = "UNIQUE INDEX" if unique else "INDEX"
@@ -51,6 +51,7 @@ def index_slot_column(
         case _:
             statement = f"ALTER TABLE {place} ADD {kind} {name} ({quote(column)}), ALGORITHM=INPLACE, LOCK=NONE"
     _run(engine, statement, table)
+    return True
 
 
 def drop_slot_index(engine: Engine, schema: str | None, table: str, column: str) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy import Table
 from kms import Keyring, LeaseSettings
 from kms.locked_keyring import LockedKeyring
 from kms.utc_text import to_the_second
+from vault.changeover.in_force import read_in_force
 from vault.changeover.phase import NOWHERE, Changeover, Subject
 from vault.changeover.store import ChangeoverStore
 from vault.cli.index_status import say_status
@@ -27,7 +28,7 @@ from vault.cli.options import POLICY, JsonOption, PolicyOption, former_settings,
 from vault.definition import FieldDefinition
 from vault.definition_store import create_schema
 from vault.errors import PolicyError
-from vault.index_change import begin_compound_change, begin_field_changes, record_removal
+from vault.index_change import begin_compound_change, begin_field_changes, record_removal, resting_slot
 from vault.index_home import IndexHomes, at_home
 from vault.jobs.engine import Job, JobSettings, Tally
 from vault.jobs.events import Event
@@ -35,11 +36,13 @@ from vault.jobs.index_member import Member
 from vault.jobs.index_members import members_at_home, members_of, recorded_parts
 from vault.jobs.index_steps import IndexSteps, Standing
 from vault.jobs.pace import PaceSettings
+from vault.jobs.slot_move import slot_length
 from vault.jobs.work import Work
 from vault.mapping.compound_index import compounds_of
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.opened import OpenedVault
 from vault.project import Project, open_keks
+from vault.slot_storage import index_slot_column
 from vault.tenants import TenantVaults
 
 __all__ = ["reindex_tables"]
@@ -196,6 +199,7 @@ class _Reindexing:
         if not self._abort:
             for begun in self._begin():
                 say(f"{begun.subject.label}: begun, from {_named(begun.old)} to {_named(begun.new)}")
+            self._index_slots_in_use(say)
         subjects = [one.subject for one in self._changeovers.under_way() if self._chosen.has(one.subject)]
         if not subjects:
             say("nothing is due: every index is as it is declared and under the active index key")
@@ -226,6 +230,20 @@ class _Reindexing:
                     begun += begin_compound_change(self._changeovers, keyring, compound.definition, who=who)
         keyring.beside.end()
         return begun
+
+    def _index_slots_in_use(self, say: Callable[[str], None]) -> None:
+        """A table that was made after its index had moved has the database index on slot a, as the models say."""
+        project, keyring = self._project, self._project.opened.keyring
+        state = read_in_force(project.opened.key_store.engine, keyring.id, keyring.name)
+        for subject in sorted(state.pins.keys() - state.changeovers.keys()):
+            slot = resting_slot(state.pins[subject])
+            for member in self._members(subject) if slot is not None and self._chosen.has(subject) else ():
+                move, table = member.move(str(slot)), member.table
+                length = slot_length(member.serving(), move)
+                if index_slot_column(
+                    project.engine, table.schema, table.name, move.term_column, unique=member.unique, length=length
+                ):
+                    say(f"{subject.label}: the database index of slot {slot} was not there, and is made")
 
     def _one(self, subject: Subject) -> Standing:
         project, opened = self._project, self._project.opened

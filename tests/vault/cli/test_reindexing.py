@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, inspect, text
 
 from tests.vault.cli.conftest import Run
 
@@ -56,6 +56,21 @@ def test_a_rotated_index_key_is_moved_to_and_the_old_one_is_needed_no_more(loade
     told = loaded("reindex", "--status").out
     assert "phase 4 -> -" in told
     assert old not in told.splitlines()[0]
+
+
+def test_a_table_that_is_made_anew_gets_the_database_index_of_the_slot_in_use(loaded: Run, tmp_path: Path) -> None:
+    loaded("rotate", "--purpose", "index")
+    assert loaded("reindex", PLACE, "--wait", *LEASE).status == 0
+    engine = create_engine(f"sqlite:///{tmp_path / 'application.db'}")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP INDEX ix_visit_national_id_bidx_b")
+        connection.exec_driver_sql("CREATE INDEX ix_visit_national_id_bidx_a ON visit (national_id_bidx_a)")
+    made = loaded("reindex", "--all")
+    assert made.status == 0
+    assert "the database index of slot b was not there, and is made" in made.out
+    assert "is made" not in loaded("reindex", "--all").out
+    columns = [one["column_names"] for one in inspect(engine).get_indexes("visit")]
+    assert ["national_id_bidx_b"] in columns
 
 
 def test_another_normaliser_is_begun_by_the_command_and_refused_before(loaded: Run, tmp_path: Path) -> None:
