@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from kms.providers.pkcs11 import Pkcs11Provider
     from kms.refresher import Bell, RefreshBell
     from kms.routed_provider import RoutedProvider
+    from tests.vault.jobs.writing_one_by_one import WritesOneByOne
     from vault.jobs.empty_slots import EmptySlots
     from vault.jobs.reencrypt import Reencrypt
     from vault.jobs.reindex import Reindex
     from vault.jobs.row_keyrings import OneKeyring, RowKeyrings, TenantKeyrings
     from vault.jobs.work import BatchWriter, Leased, Rehearses, Work
+    from vault.jobs.writing.held_rows import WritesHeldRows
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
     from vault.mapping.attached import Attached, AttachedVault, OpensFields
     from vault.mapping.attached_tenants import AttachedTenants, OpensTenants
@@ -66,9 +68,6 @@ if TYPE_CHECKING:
     def destroys(provider: AwsKmsProvider | LocalProvider | Pkcs11Provider | TransitProvider) -> DestroysKek:
         return provider
 
-    def works(work: Reindex | EmptySlots) -> Work:
-        return work
-
     def bells(bell: RefreshBell) -> Bell:
         return bell
 
@@ -81,7 +80,7 @@ if TYPE_CHECKING:
     def sealers(sealer: LedgerSealer) -> Sealer:
         return sealer
 
-    def works(work: Reencrypt) -> Work:
+    def works(work: Reencrypt | Reindex | EmptySlots) -> Work:
         return work
 
     def rehearses(work: Reencrypt) -> Rehearses:
@@ -90,7 +89,7 @@ if TYPE_CHECKING:
     def leased(work: Reencrypt) -> Leased:
         return work
 
-    def writers(writer: WritesOneByOne) -> BatchWriter:
+    def writers(writer: WritesOneByOne | WritesHeldRows) -> BatchWriter:
         return writer
 
     def row_keyrings(keyrings: OneKeyring | TenantKeyrings) -> RowKeyrings:
