@@ -35,10 +35,10 @@ def mariadb_server(mariadbd: str) -> Iterator[str]:
     base = Path(tempfile.mkdtemp(prefix="maria-"))  # not pytest's own directory: the path of a socket is short
     data, socket, log = base / "data", base / "socket", base / "log"
     as_root = ["--user=root"] if geteuid() == 0 else []
-    install = ["mariadb-install-db", "--no-defaults", *as_root, f"--datadir={data}", "--skip-test-db"]
-    install += ["--auth-root-authentication-method=normal"]
+    place = ["--no-defaults", *as_root, f"--datadir={data}", f"--tmpdir={base}"]  # a server that starts empties its own
+    install = ["mariadb-install-db", *place, "--skip-test-db", "--auth-root-authentication-method=normal"]
     subprocess.run(install, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=READY_WITHIN_SECONDS)
-    command = [*dies_with_parent(), mariadbd, "--no-defaults", *as_root, f"--datadir={data}", f"--socket={socket}"]
+    command = [*dies_with_parent(), mariadbd, *place, f"--socket={socket}"]
     with log.open("wb") as out:
         process = subprocess.Popen(
             [*command, f"--pid-file={base / 'pid'}", *SETTINGS],
