@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from vault.jobs.events import Advanced, Began, Ended, Event, Held, Proved, RowFailed, Waiting, as_json
 
-__all__ = ["job_display"]
+__all__ = ["Notify", "job_display"]
 
 # Ours: lines of progress in a file are so many seconds apart, and so many rows that failed are named.
 SECONDS_A_LINE: Final = 10.0

@@ -1,8 +1,11 @@
 """Job keys: whose keyrings a job of a project takes: the policy's one, or each tenant's."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
 from sqlalchemy import Table
 
-from kms import Keyring
+from kms import Keyring, KeyStore
 from vault.cli.options import former_settings, provider_settings
 from vault.mapping.definitions import sealed_columns
 from vault.mapping.sealed_column import Declaration
@@ -13,16 +16,19 @@ from vault.tenants import TenantVaults
 __all__ = ["job_keys"]
 
 
-def job_keys(project: Project, table: Table, *, tenants: bool) -> OpenedVault | TenantVaults:
+@contextmanager
+def job_keys(project: Project, table: Table, *, tenants: bool) -> Iterator[OpenedVault | TenantVaults]:
     """The keyrings of all tenants where one is asked for them, or a field of the table takes its tenant from the row.
 
-    Raises: KmsError, PolicyError.
+    Those of tenants are closed at the end; the policy's is the project's. Raises: KmsError, PolicyError.
     """
     if not tenants and not any(_names_tenant(column.type) for column in sealed_columns(table)):
-        return project.opened
-    store = project.opened.key_store
+        yield project.opened
+        return
     keks = open_keks(project.policy, provider_settings(project.policy.vault.kek), former_settings(project.policy))
-    return TenantVaults(store, lambda name: Keyring.open(store, keks, name))
+    store = KeyStore.from_url(project.policy.keys_url)  # of its own, which closing them closes
+    with closing(TenantVaults(store, lambda name: Keyring.open(store, keks, name))) as vaults:
+        yield vaults
 
 
 def _names_tenant(kind: object) -> bool:

@@ -5,12 +5,11 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
-from vault.cli.interrupting import stops_on_signals
-from vault.cli.job_display import job_display
 from vault.cli.job_ending import end_with, say_tally
 from vault.cli.job_keys import job_keys
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.cli.running_jobs import running_jobs
 from vault.jobs.engine import Job, JobSettings
 from vault.jobs.pace import PaceSettings
 from vault.jobs.reencrypt import Reencrypt
@@ -66,12 +65,13 @@ def reencrypt_tables(
         )
         named = [project.table(name) for name in table or project.tables]
         console, tallies = Console(), []
-        with stops_on_signals() as stop, job_display(console, as_lines_of_json=as_json) as notify:
+        with running_jobs(console, as_lines_of_json=as_json) as around:
             for one in named:
-                if (table or sealed_columns(one)) and not stop.is_set():
-                    work = Reencrypt.of(one, job_keys(project, one, tenants=tenants))
-                    job = Job(work, project.engine, settings, notify=notify, stop=stop)
-                    tallies.append(job.rehearse() if dry_run else job.run())
+                if (table or sealed_columns(one)) and not around.stop.is_set():
+                    with job_keys(project, one, tenants=tenants) as keys:
+                        work = Reencrypt.of(one, keys)
+                        job = Job(work, project.engine, settings, notify=around.notify, stop=around.stop)
+                        tallies.append(job.rehearse() if dry_run else job.run())
         for tally in tallies if not as_json else ():
             say_tally(console, tally, project.active_data_key_id, dry_run=dry_run)
-        end_with(tallies, stopped=stop.is_set())
+        end_with(tallies, stopped=around.stop.is_set())
