@@ -11,8 +11,6 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from vault import BlindIndex, Sealed, digits
 
 if TYPE_CHECKING:
-    from vault.jobs.writing_one_by_one import WritesOneByOne
-
     import dp
     from dp.ledger.keys import AuditMacs, Mac, Sealer
     from dp.noise.random_source import OperatingSystemRandom, RandomSource

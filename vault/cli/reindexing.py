@@ -2,8 +2,8 @@
 
 import getpass
 import platform
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
@@ -12,26 +12,24 @@ import typer
 from rich.console import Console
 from sqlalchemy import Table
 
-from kms import Keyring, LeaseSettings
+from kms import Keyring, KeyStore, LeaseSettings
 from kms.locked_keyring import LockedKeyring
 from kms.utc_text import to_the_second
 from vault.changeover.in_force import read_in_force
 from vault.changeover.phase import NOWHERE, Changeover, Subject
 from vault.changeover.store import ChangeoverStore
 from vault.cli.index_status import say_status
-from vault.cli.interrupting import stops_on_signals
-from vault.cli.job_display import job_display
 from vault.cli.job_ending import INCOMPLETE, STOPPED
 from vault.cli.job_keys import job_keys
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, former_settings, open_project, provider_settings
+from vault.cli.running_jobs import Surroundings, running_jobs
 from vault.definition import FieldDefinition
 from vault.definition_store import create_schema
 from vault.errors import PolicyError
 from vault.index_change import begin_compound_change, begin_field_changes, record_removal, resting_slot
 from vault.index_home import IndexHomes, at_home
 from vault.jobs.engine import Job, JobSettings, Tally
-from vault.jobs.events import Event
 from vault.jobs.index_member import Member
 from vault.jobs.index_members import members_at_home, members_of, recorded_parts
 from vault.jobs.index_steps import IndexSteps, Standing
@@ -88,40 +86,48 @@ def reindex_tables(
     It makes the steps that are due and says what it waits for. May be stopped anywhere and started again.
     Exit status: 0 done, 3 waits or rows are left, 4 stopped before the end, 1 refused or failed.
     """
-    project = open_project(policy, models, registered=False)
     if tenant is not None and keyring is not None:
         raise PolicyError("--tenant names whose rows, --keyring where the index of all rows lives: say one")
-    if tenant is not None or keyring is not None:
-        project = replace(project, opened=_of_tenant(project, str(tenant or keyring)))
-    create_schema(project.opened.key_store.engine)  # one that was made before there were changeovers
-    changeovers = ChangeoverStore(project.opened.key_store, project.opened.keyring.id, timedelta(seconds=lease))
-    console = Console(markup=False, highlight=False, soft_wrap=True)
-    if status:
-        say_status(console, project, changeovers, as_json=as_json)
-        return
-    chosen = _Chosen.of(project, place, index, every=every)
-    pace = PaceSettings(most_rows=rows_a_batch, rows_per_second=rows_per_second)
-    with stops_on_signals() as stop, job_display(console, as_lines_of_json=as_json) as notify:
-        shared = tenant is not None
-        command = _Reindexing(
-            project, changeovers, chosen, JobSettings(pace), notify, stop, abort, deployed, shared, keyring
-        )
-        standings = command.run(wait=wait, say=(lambda _line: None) if as_json else console.print)
-    if stop.is_set():
+    with ExitStack() as closed:
+        project = closed.enter_context(open_project(policy, models, registered=False))
+        home = None
+        if keyring is not None:
+            table = next(iter(project.tables.values()))
+            home = (keyring, closed.enter_context(job_keys(project, table, tenants=True)))
+        if tenant is not None or keyring is not None:
+            project = replace(project, opened=closed.enter_context(_of_tenant(project, str(tenant or keyring))))
+        create_schema(project.opened.key_store.engine)  # one that was made before there were changeovers
+        changeovers = ChangeoverStore(project.opened.key_store, project.opened.keyring.id, timedelta(seconds=lease))
+        console = Console(markup=False, highlight=False, soft_wrap=True)
+        if status:
+            say_status(console, project, changeovers, as_json=as_json)
+            return
+        chosen = _Chosen.of(project, place, index, every=every)
+        pace = PaceSettings(most_rows=rows_a_batch, rows_per_second=rows_per_second)
+        with running_jobs(console, as_lines_of_json=as_json) as around:
+            command = _Reindexing(
+                project, changeovers, chosen, JobSettings(pace), around, abort, deployed, tenant is not None, home
+            )
+            standings = command.run(wait=wait, say=(lambda _line: None) if as_json else console.print)
+    if around.stop.is_set():
         raise typer.Exit(STOPPED)
     if any(not standing.is_done for standing in standings):
         raise typer.Exit(INCOMPLETE)
 
 
-def _of_tenant(project: Project, name: str) -> OpenedVault:
+@contextmanager
+def _of_tenant(project: Project, name: str) -> Iterator[OpenedVault]:
     """That keyring of the project's key store, under the same key-encryption keys."""
-    policy, store = project.policy, project.opened.key_store
+    policy = project.policy
     keks = open_keks(policy, provider_settings(policy.vault.kek), former_settings(policy))
+    with ExitStack() as undone:
+        store = undone.enter_context(closing(KeyStore.from_url(policy.keys_url)))  # which closing the vault closes
 
-    def opened(keyring: str) -> Keyring:
-        return Keyring.open(store, keks, keyring)
+        def opened(keyring: str) -> Keyring:
+            return Keyring.open(store, keks, keyring)
 
-    return OpenedVault(opened(name), store, IndexHomes(opened))
+        with closing(OpenedVault(opened(name), store, IndexHomes(opened))) as vault:
+            yield vault
 
 
 class _Chosen:
@@ -176,23 +182,23 @@ class _Reindexing:
         changeovers: ChangeoverStore,
         chosen: _Chosen,
         settings: JobSettings,
-        notify: Callable[[Event], None],
-        stop: threading.Event,
+        around: Surroundings,
         abort: bool,
         deployed: bool,
         shared: bool,
-        home: str | None,
+        home: tuple[str, OpenedVault | TenantVaults] | None,
     ) -> None:
+        """home: the keyring in which the index lives, if another than the fields', and the keyrings of all rows."""
         self._project = project
         self._changeovers = changeovers
         self._chosen = chosen
         self._settings = settings
-        self._notify = notify
-        self._stop = stop
+        self._notify = around.notify
+        self._stop = around.stop
         self._abort = abort
         self._deployed = deployed
         self._shared = shared
-        self._home = home
+        self._home, self._vaults = (None, None) if home is None else home
         self._who = f"{getpass.getuser()}@{platform.node()}"
 
     def run(self, *, wait: bool, say: Callable[[str], None]) -> list[Standing]:
@@ -265,10 +271,8 @@ class _Reindexing:
         project = self._project
         if self._home is None:
             return members_of(subject, project.tables.values(), project.opened, shared=self._shared)
-        table = next(iter(project.tables.values()))
-        vaults = job_keys(project, table, tenants=True)
-        assert isinstance(vaults, TenantVaults)  # noqa: S101  # as asked for
-        return members_at_home(subject, project.tables.values(), vaults, self._home)
+        assert isinstance(self._vaults, TenantVaults)  # noqa: S101  # as asked for
+        return members_at_home(subject, project.tables.values(), self._vaults, self._home)
 
     def _job(self, work: Work) -> Tally:
         return Job(work, self._project.engine, self._settings, notify=self._notify, stop=self._stop).run()
