@@ -10,7 +10,6 @@ from typing import Annotated, Final
 
 import typer
 from rich.console import Console
-from sqlalchemy import Table
 
 from kms import Keyring, KeyStore, LeaseSettings
 from kms.locked_keyring import LockedKeyring
@@ -18,13 +17,13 @@ from kms.utc_text import to_the_second
 from vault.changeover.in_force import read_in_force
 from vault.changeover.phase import NOWHERE, Changeover, Subject
 from vault.changeover.store import ChangeoverStore
+from vault.cli.chosen_indexes import ChosenIndexes
 from vault.cli.index_status import say_status
 from vault.cli.job_ending import INCOMPLETE, STOPPED
 from vault.cli.job_keys import job_keys
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, former_settings, open_project, provider_settings
 from vault.cli.running_jobs import Surroundings, running_jobs
-from vault.definition import FieldDefinition
 from vault.definition_store import create_schema
 from vault.errors import PolicyError
 from vault.index_change import begin_compound_change, begin_field_changes, record_removal, resting_slot
@@ -37,7 +36,6 @@ from vault.jobs.pace import PaceSettings
 from vault.jobs.slot_move import slot_length
 from vault.jobs.work import Work
 from vault.mapping.compound_index import compounds_of
-from vault.mapping.definitions import definition_of, sealed_columns
 from vault.opened import OpenedVault
 from vault.project import Project, open_keks
 from vault.slot_storage import index_slot_column
@@ -102,7 +100,7 @@ def reindex_tables(
         if status:
             say_status(console, project, changeovers, as_json=as_json)
             return
-        chosen = _Chosen.of(project, place, index, every=every)
+        chosen = ChosenIndexes.of(project, place, index, every=every)
         pace = PaceSettings(most_rows=rows_a_batch, rows_per_second=rows_per_second)
         with running_jobs(console, as_lines_of_json=as_json) as around:
             command = _Reindexing(
@@ -130,57 +128,12 @@ def _of_tenant(project: Project, name: str) -> Iterator[OpenedVault]:
             yield vault
 
 
-class _Chosen:
-    """What the command was asked to move: the declared fields and indexes over several columns, and index names."""
-
-    def __init__(self, fields: list[FieldDefinition], tables: list[Table], names: list[str] | None) -> None:
-        self.fields = fields
-        self.tables = tables
-        self.names = names
-
-    @classmethod
-    def of(cls, project: Project, place: str | None, index: str | None, *, every: bool) -> "_Chosen":
-        """Raises: PolicyError for what there is not, and where nothing is chosen."""
-        names = None if index is None else [index]
-        if every:
-            fields = [definition_of(column) for table in project.tables.values() for column in sealed_columns(table)]
-            return cls(fields, list(project.tables.values()), names)
-        if place is None:
-            raise PolicyError("name a TABLE.COLUMN, or a TABLE with an index over several columns, or say --all")
-        if place in project.tables:
-            return cls([], [project.tables[place]], names)
-        name, _, column = place.rpartition(".")
-        table = project.table(name)
-        found = [definition_of(one) for one in sealed_columns(table) if one.name == column]
-        if not found:
-            raise PolicyError(f"{name} has no sealed column {column!r}")
-        return cls(found, [], names)
-
-    def has(self, subject: Subject) -> bool:
-        """Whether an index that is under way is one of them."""
-        if self.names is not None and subject.index not in self.names and subject.table:
-            return False
-        if not subject.table:
-            return any(
-                one.scope == subject.index and (self.names is None or one.name in self.names)
-                for field in self.fields
-                for one in field.indexes
-            )
-        if not subject.column:
-            return any(
-                (compound.definition.table, compound.definition.name) == (subject.table, subject.index)
-                for table in self.tables
-                for compound in compounds_of(table)
-            )
-        return any((field.table, field.column) == (subject.table, subject.column) for field in self.fields)
-
-
 class _Reindexing:
     def __init__(
         self,
         project: Project,
         changeovers: ChangeoverStore,
-        chosen: _Chosen,
+        chosen: ChosenIndexes,
         settings: JobSettings,
         around: Surroundings,
         abort: bool,
@@ -198,7 +151,8 @@ class _Reindexing:
         self._abort = abort
         self._deployed = deployed
         self._shared = shared
-        self._home, self._vaults = (None, None) if home is None else home
+        self._home = None if home is None else home[0]
+        self._vaults = None if home is None else home[1]
         self._who = f"{getpass.getuser()}@{platform.node()}"
 
     def run(self, *, wait: bool, say: Callable[[str], None]) -> list[Standing]:
