@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from sqlalchemy.engine import Dialect
 
 from vault.errors import SealedColumnError
+from vault.mapping.pinned_execution import keep_to_one_plan
 
 if TYPE_CHECKING:
     from sqlalchemy import Column
@@ -121,6 +122,7 @@ def bind_vault(dialect: Dialect, attached: Attached) -> None:
     with _attaching:
         known = _attached.get(dialect)
         if known is None:
+            keep_to_one_plan(dialect)
             _attached[dialect] = attached
         elif known.opened is not attached.opened:
             raise SealedColumnError("this engine is attached to another vault: create an engine for each vault")

@@ -20,6 +20,7 @@ from vault.index_slot import SLOTS, Slot
 from vault.mapping.declared_type import most_values
 from vault.mapping.reflected import is_read_terms
 from vault.mapping.sealed_column import FEW_VALUES, Declaration, SealedColumn
+from vault.mapping.term_column import TermColumn
 from vault.mapping.term_type import Term
 from vault.normalise import Normaliser, exact
 from vault.slow import Argon2id
@@ -201,7 +202,7 @@ def complete_compound(table: Table, declared: CompoundIndex) -> None:
         )
         there = table.c.get(name)
         if there is None:
-            sibling: Column[Any] = Column(
+            sibling: Column[Any] = (TermColumn if slot == "a" else Column)(
                 name,
                 kind,
                 index=slot == "a" or None,

@@ -12,6 +12,7 @@ from vault.errors import DefinitionError, SealedColumnError
 from vault.mapping.asked import Asked
 from vault.mapping.attached import compound_for
 from vault.mapping.compound_index import CompoundColumn
+from vault.mapping.statement_plan import plan_in_use
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import AskedTermType
 
@@ -19,7 +20,7 @@ __all__ = ["asked_compound_type", "equal_together"]
 
 
 class AskedCompound(AskedTermType):
-    """The type of values asked for together: binds as the term that slot a holds for them."""
+    """The type of values asked for together: binds as the term that the slot that is asked holds for them."""
 
     cache_ok = True
 
@@ -37,7 +38,10 @@ class AskedCompound(AskedTermType):
             if not isinstance(value, Asked):
                 raise SealedColumnError(f"{compound.label} is asked by equal_together() or find_all() only")
             values: Any = value.value
-            return compound_for(dialect, compound).asked_term(compound.asked_values(values))
+            terms = compound_for(dialect, compound)
+            plan = plan_in_use()
+            plan.asked_together(terms)
+            return terms.asked_term(compound.asked_values(values), plan.of_compound(terms))
 
         return compute
 

@@ -5,12 +5,15 @@ from typing import Any
 
 from sqlalchemy.engine import Dialect
 
+from vault.compound_terms import CompoundTerms
 from vault.errors import SealedColumnError
+from vault.index_slot import SLOTS, Slot
 from vault.mapping.attached import compound_for
 from vault.mapping.attached_tenants import tenant_name
 from vault.mapping.compound_index import CompoundColumn
 from vault.mapping.row_binding import refuse_missing
 from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.statement_plan import StatementPlan
 from vault.mapping.statement_values import Absent, plain_value
 from vault.mapping.table_plan import TablePlan
 
@@ -26,8 +29,17 @@ class CompoundWriting:
     Raises: SealedColumnError for an UPDATE that lacks a part; InvalidValueError, KmsError.
     """
 
-    def __init__(self, dialect: Dialect, plan: TablePlan, values: Mapping[str, Any], *, inserting: bool) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        plan: TablePlan,
+        values: Mapping[str, Any],
+        of_statement: StatementPlan,
+        *,
+        inserting: bool,
+    ) -> None:
         self._dialect = dialect
+        self._of_statement = of_statement
         self._plan = plan
         self._values = values
         self._inserting = inserting
@@ -41,17 +53,21 @@ class CompoundWriting:
         """
         handed_over = [compound.handed_over(row) for row in rows]
         if compound.tenant is None:
-            terms = compound_for(self._dialect, compound).terms(handed_over)
+            made = self._made(compound_for(self._dialect, compound), handed_over)
         else:
-            terms = self._by_tenant(compound, compound.tenant.name, handed_over, of_row)
-        written = {compound.term_column("a").key: terms}
+            made = self._by_tenant(compound, compound.tenant.name, handed_over, of_row)
         if not self._inserting:
-            written[compound.term_column("b").key] = [None] * len(terms)
-        return written
+            made = {slot: made.get(slot, [None] * len(rows)) for slot in SLOTS}
+        return {compound.term_column(slot).key: terms for slot, terms in made.items()}
+
+    def _made(self, terms: CompoundTerms, rows: Sequence[list[Any]]) -> dict[Slot, list[bytes | None]]:
+        """The terms of each slot that the statement's plan writes."""
+        plan = self._of_statement.of_compound(terms)
+        return {slot: made for slot, made in plan.terms(rows).items() if slot in plan.does.written}
 
     def _by_tenant(
         self, compound: CompoundColumn, tenant: str, rows: Sequence[list[Any]], of_row: Sequence[Row]
-    ) -> list[bytes | None]:
+    ) -> dict[Slot, list[bytes | None]]:
         """The terms of each tenant's rows by its keyring; a row in which a part is NULL has none."""
         places: dict[Any, list[int]] = {}
         for place, (row, known) in enumerate(zip(rows, of_row, strict=True)):
@@ -60,12 +76,14 @@ class CompoundWriting:
             if known.get(tenant) is None:
                 refuse_missing(compound.parts[0], known, updating=not self._inserting)
             places.setdefault(known[tenant], []).append(place)
-        terms: list[bytes | None] = [None] * len(rows)
+        made: dict[Slot, list[bytes | None]] = {}
         for named, its in places.items():
-            made = compound_for(self._dialect, compound, tenant_name(named)).terms([rows[place] for place in its])
-            for place, term in zip(its, made, strict=True):
-                terms[place] = term
-        return terms
+            terms = compound_for(self._dialect, compound, tenant_name(named))
+            for slot, found in self._made(terms, [rows[place] for place in its]).items():
+                column = made.setdefault(slot, [None] * len(rows))
+                for place, term in zip(its, found, strict=True):
+                    column[place] = term
+        return made
 
     def of_rows(self, names: list[str], rows: Sequence[Row], of_row: RowColumns) -> dict[str, list[bytes | None]]:
         """By column key the terms of the compound indexes that have a part among names, for parameter rows.

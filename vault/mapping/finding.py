@@ -12,8 +12,9 @@ from sqlalchemy import Column, ColumnElement, Connection, Select, Table, inspect
 from sqlalchemy.orm import Mapper, Session
 
 from vault.errors import SealedColumnError
-from vault.mapping.lookup import lookups
-from vault.mapping.walk import walk_of
+from vault.mapping.lookup import Matches, lookups
+from vault.mapping.statement_plan import PLAN, StatementPlan
+from vault.mapping.walk import Values, walk_of
 
 __all__ = ["Found", "find", "find_all"]
 
@@ -69,19 +70,27 @@ class Found(Generic[T]):
         """Every row that has the values, or only its key. wanted: how many will be taken, if that is known."""
         walk = walk_of(self._target, self._tables, self._keys, self._lookups, whole=whole)
         names, dialect = walk.names, self._dialect
-        matches = [(one.matcher(dialect), values) for one, values in zip(self._lookups, walk.compared, strict=True)]
         rows = self._rows_a_page
         if wanted is not None and all(one.exact for one in self._lookups):  # then no row is read in vain
             rows = max(1, min(rows, wanted))
+        matches: list[tuple[Matches, Values]] = []
+
+        def read(statement: Select[Any], parameters: dict[str, Any]) -> Sequence[Any]:
+            # Each page is a statement of its own, and its rows are compared as the slot is made that it asks.
+            plan = StatementPlan(compared=True)
+            matchers = [one.matcher(dialect, plan) for one in self._lookups]
+            matches[:] = zip(matchers, walk.compared, strict=True)
+            return self._read(statement, parameters, plan)
+
         asked = [one.asked for one in self._lookups]
-        for page in walk.pages(self._read, asked, rows, postgresql=dialect.name == "postgresql"):
+        for page in walk.pages(read, asked, rows, postgresql=dialect.name == "postgresql"):
             for row in page:
                 if all(match(values(row)) for match, values in matches):
                     yield dict(zip(names, row, strict=False)) if names else row[0]
 
-    def _read(self, statement: Select[Any], parameters: dict[str, Any]) -> Sequence[Any]:
+    def _read(self, statement: Select[Any], parameters: dict[str, Any], plan: StatementPlan) -> Sequence[Any]:
         limited = statement.where(*self._conditions) if self._conditions else statement
-        return self._source.execute(limited, parameters).all()
+        return self._source.execute(limited, parameters, execution_options={PLAN: plan}).all()
 
     @property
     def _dialect(self) -> Any:

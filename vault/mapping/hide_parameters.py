@@ -4,6 +4,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import StatementError
 
 from vault.mapping.attached import attached_to
+from vault.mapping.slotted_text import shown
 
 __all__ = ["hide_parameters"]
 
@@ -16,3 +17,5 @@ def hide_parameters(context: ExceptionContext) -> None:
         if isinstance(error, StatementError):
             error.hide_parameters = True
             error.params = None
+            if isinstance(error.statement, str):
+                error.statement = shown(error.statement)

@@ -8,7 +8,6 @@ They are installed when the first sealed column is declared.
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import Column, Connection, Engine, Index, Table, UniqueConstraint, event
 from sqlalchemy.engine.interfaces import DBAPICursor
@@ -36,6 +35,8 @@ from vault.mapping.siblings import (
     own_compound,
     refuse_own_index,
 )
+from vault.mapping.slotted_text import filled_in
+from vault.mapping.statement_plan import StatementPlan
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import Term
 
@@ -49,7 +50,8 @@ LOGS_ROWS: Final = (
 Rows = Sequence[Mapping[str, Any]]
 
 _installing = threading.Lock()
-_looked_at: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
+# The attribute of a compiled statement that was looked at: whether it uses a sealed column.
+TOUCHES: Final = "_noisevault_touches"
 
 
 def install_hooks() -> None:
@@ -67,7 +69,7 @@ def install_hooks() -> None:
         event.listen(CompoundIndex, "after_parent_attach", own_compound)
         event.listen(Mapper, "after_mapper_constructed", watch_mapper)
         event.listen(Mapper, "mapper_configured", snapshot_attributes)
-        event.listen(Engine, "before_cursor_execute", _look)
+        event.listen(Engine, "before_cursor_execute", _look, retval=True)
         event.listen(Engine, "handle_error", hide_parameters)
         event.listen(Engine, "before_execute", _seal, retval=True)
 
@@ -85,31 +87,46 @@ def _seal(
     if plan is None:
         _refuse_indirect(statement)
         return statement, many, one
-    changed, rows = seal_statement(connection, statement, many or ([one] if one else ()), plan)
+    changed, rows = seal_statement(connection, statement, many or ([one] if one else ()), plan, StatementPlan())
     return (changed, (), rows[0]) if len(rows) == 1 else (changed, rows, {})
 
 
 def _look(
-    connection: Connection, _cursor: DBAPICursor, _sql: str, _parameters: Any, context: Any, _executemany: bool
-) -> None:
+    connection: Connection, _cursor: DBAPICursor, sql: str, parameters: Any, context: Any, _executemany: bool
+) -> tuple[str, Any]:
     compiled = context.compiled
     if compiled is None:
-        return
+        return sql, parameters
     if context.isddl:
         _refuse_copy(compiled.statement)
-        return
-    touched = _looked_at.get(compiled)
+        return sql, parameters
+    touched = compiled.__dict__.get(TOUCHES)
     if touched is None:
         state = compiled.compile_state
         touched = touches_sealed(
             compiled.statement if state is None else state.statement, getattr(compiled.statement, "_with_options", ())
         )
         refuse_shared_parameters(compiled.bind_names)
-        _looked_at[compiled] = touched
-    if touched and attached_to(connection.dialect) is None:
+        for column in (*compiled.insert_prefetch, *compiled.update_prefetch):
+            _refuse_asking_default(column)
+        setattr(compiled, TOUCHES, touched)
+    if not touched:
+        return sql, parameters
+    plan = getattr(context, "noisevault_plan", None)
+    if plan is None and attached_to(connection.dialect) is None:
         raise SealedColumnError(NO_VAULT)
-    if touched and connection._echo and compiled._result_columns and connection.engine._should_log_debug():
+    if connection._echo and compiled._result_columns and connection.engine._should_log_debug():
         raise SealedColumnError(LOGS_ROWS)
+    return filled_in(sql, compiled, plan, connection.dialect), parameters
+
+
+def _refuse_asking_default(column: "Column[Any]") -> None:
+    """SQLAlchemy compiles the SQL of such a default apart, as it does a text that is shown, and sends it first."""
+    for default in (column.default, column.onupdate):
+        if default is not None and default.is_clause_element and touches_sealed(default.arg):  # type: ignore[attr-defined]
+            raise SealedColumnError(
+                f"the default of {column.table.name}.{column.name} asks a sealed column: ask before, and give the value"
+            )
 
 
 def _refuse_copy(statement: Any) -> None:

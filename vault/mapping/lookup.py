@@ -8,12 +8,13 @@ from sqlalchemy import Column, ColumnElement, Table
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.elements import BindParameter, ClauseElement
 
-from vault.errors import SealedColumnError
+from vault.errors import FieldError, SealedColumnError
 from vault.mapping.asked import Asked
 from vault.mapping.attached import asking_for, compound_for
 from vault.mapping.compound_index import CompoundColumn
 from vault.mapping.compound_term_type import asked_compound_type
 from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.statement_plan import StatementPlan
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import asked_type
 from vault.term import BlindIndex
@@ -44,7 +45,8 @@ class Lookup:
     """columns: the sealed columns whose opened values are compared. through: which index is asked.
 
     term: the condition on its term column, of which what is asked is the parameter of a name. exact: whether all rows
-    that have the term have the value.
+    that have the term have the value. matcher: gives for a statement's plan whether opened values are meant, as the
+    slot that it asks compares them.
     """
 
     columns: "tuple[Column[Any], ...]"
@@ -52,7 +54,7 @@ class Lookup:
     term: Callable[[str], ColumnElement[bool]]
     asked: Asked
     exact: bool
-    matcher: Callable[[Dialect], Matches]
+    matcher: Callable[[Dialect, StatementPlan], Matches]
 
 
 def lookups(tables: Sequence[Table], by: Mapping[Any, Any]) -> list[Lookup]:
@@ -98,8 +100,14 @@ def _of_column(sealed: SealedColumn, asked: Any) -> Lookup:
     def term(name: str) -> ColumnElement[bool]:
         return sealed.term_column(index, "a") == BindParameter(name, type_=asked_type(sealed, index))
 
-    def matcher(dialect: Dialect) -> Matches:
-        matches = asking_for(dialect, sealed, index.keyring).matcher(index.name, sealed.asked_value(index.name, value))
+    def matcher(dialect: Dialect, plan: StatementPlan) -> Matches:
+        field = asking_for(dialect, sealed, index.keyring)
+        _, terms = plan.asked_terms(field, index)
+        try:
+            matches = terms.matcher(sealed.asked_value(index.name, value))
+        except FieldError as error:
+            error.at(sealed.definition.table, sealed.definition.column)
+            raise
         convert = sealed.given
         return lambda opened: opened[0] is not None and matches(opened[0] if convert is None else convert(opened[0]))
 
@@ -123,8 +131,9 @@ def _of_compound(compound: CompoundColumn, asked: Any) -> Lookup:
     def term(name: str) -> ColumnElement[bool]:
         return compound.term_column("a") == BindParameter(name, type_=asked_compound_type(compound))
 
-    def matcher(dialect: Dialect) -> Matches:
-        matches = compound_for(dialect, compound).matcher(compound.asked_values(values))
+    def matcher(dialect: Dialect, plan: StatementPlan) -> Matches:
+        terms = compound_for(dialect, compound)
+        matches = terms.matcher(compound.asked_values(values), plan.of_compound(terms))
         return lambda opened: matches(compound.handed_over(opened))
 
     columns = tuple(part.column for part in compound.parts)

@@ -17,6 +17,7 @@ from vault.mapping.flush_rows import known_row
 from vault.mapping.row_binding import exactly_pinned, pinned_row, pins_of, refuse_missing
 from vault.mapping.seal_values import sealed_values
 from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.statement_plan import PLAN, Handed, StatementPlan
 from vault.mapping.statement_values import Absent, as_dicts, given_key, plain_value
 from vault.mapping.table_plan import TablePlan
 from vault.mapping.upsert import seal_upsert
@@ -27,13 +28,18 @@ Row = dict[str, Any]
 
 
 def seal_statement(
-    connection: Connection, statement: ValuesBase, rows: Sequence[Mapping[str, Any]], plan: TablePlan
+    connection: Connection,
+    statement: ValuesBase,
+    rows: Sequence[Mapping[str, Any]],
+    plan: TablePlan,
+    of_statement: StatementPlan,
 ) -> tuple[ValuesBase, Sequence[Mapping[str, Any]]]:
     """The statement and the parameter rows to send instead. What is handed in stays as it is.
 
+    of_statement: which slots it writes; where it asks too, by a condition or a conflict, it asks by the same.
     Raises: SealedColumnError, InvalidValueError, KmsError; nothing has been sent then.
     """
-    writing = _Writing(connection, statement, plan)
+    writing = _Writing(connection, statement, plan, of_statement)
     writing.refuse_terms(rows)
     if isinstance(statement, Insert):
         writing.refuse_select()
@@ -45,7 +51,14 @@ def seal_statement(
         rows = writing.seal_rows(rows)
     if isinstance(statement, Insert) and statement._post_values_clause is not None:
         writing.changed = seal_upsert(writing.changed, plan, writing.sealed_parts, writing.compounds.terms)
-    return writing.changed, rows
+    return _pinned(writing.changed, statement, of_statement), rows
+
+
+def _pinned(changed: ValuesBase, given: ValuesBase, of_statement: StatementPlan) -> ValuesBase:
+    """With its plan, found again when values are bound. An INSERT whose rows alone were changed asks nothing."""
+    if changed is given and isinstance(changed, Insert) and not changed._returning:
+        return changed
+    return changed.execution_options(**{PLAN: Handed(of_statement)})
 
 
 def _put(columns: Mapping[str, list[bytes | None]], rows: list[Row]) -> None:
@@ -58,8 +71,11 @@ def _put(columns: Mapping[str, list[bytes | None]], rows: list[Row]) -> None:
 class _Writing:
     """One statement's way to its sealed form."""
 
-    def __init__(self, connection: Connection, statement: ValuesBase, plan: TablePlan) -> None:
+    def __init__(
+        self, connection: Connection, statement: ValuesBase, plan: TablePlan, of_statement: StatementPlan
+    ) -> None:
         self.connection = connection
+        self.of_statement = of_statement
         self.changed: Any = statement
         self.plan = plan
         self.inserting = isinstance(statement, Insert)
@@ -72,7 +88,7 @@ class _Writing:
                 )
             if name is not None:
                 self.values[name] = value
-        self.compounds = CompoundWriting(connection.dialect, plan, self.values, inserting=self.inserting)
+        self.compounds = CompoundWriting(connection.dialect, plan, self.values, of_statement, inserting=self.inserting)
 
     def refuse_terms(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Terms follow from the values; set apart, they would find other rows."""
@@ -210,13 +226,7 @@ class _Writing:
             for value, row in zip(values, rows or (), strict=True):
                 if row.get(name) is None and value is not None:
                     refuse_missing(sealed, row, updating=not self.inserting)
-        columns = sealed_values(self.connection.dialect, sealed, values, rows)
-        if self.inserting:
-            for index in sealed.type.index:
-                unwritten = sealed.term_column(index, "b").key
-                if columns[unwritten].count(None) == len(values):
-                    del columns[unwritten]
-        return columns
+        return sealed_values(self.connection.dialect, self.of_statement, sealed, values, rows, inserting=self.inserting)
 
     def _bound_rows(self, sealed: SealedColumn, pins: Mapping[int, Any], rows: list[Row]) -> list[Row]:
         """Each row's values of the bound columns by name, perhaps among others."""

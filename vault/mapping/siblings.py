@@ -16,6 +16,7 @@ from vault.mapping.compound_index import CompoundIndex, complete_compound, decla
 from vault.mapping.reflected import is_read_terms
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.table_plan import forget_plan
+from vault.mapping.term_column import TermColumn
 from vault.mapping.term_type import Term
 
 __all__ = [
@@ -117,7 +118,7 @@ def _complete_column(column: "Column[Any]") -> None:
             kind = Term(index.term_bytes, sealed.joins(index), index.answers_equality)
             there = column.table.c.get(name)
             if there is None:
-                sibling: Column[Any] = Column(
+                sibling: Column[Any] = (TermColumn if slot == "a" else Column)(
                     name,
                     kind,
                     index=slot == "a" or None,

@@ -7,10 +7,11 @@ from sqlalchemy import LargeBinary
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import BINARY, TypeDecorator, TypeEngine
 
-from vault.errors import DefinitionError, SealedColumnError
+from vault.errors import DefinitionError, FieldError, SealedColumnError
 from vault.mapping.asked import Asked
 from vault.mapping.attached import asking_for
 from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.statement_plan import in_use, plan_in_use
 from vault.term import RFC_2104_SHA_256_BITS, BlindIndex, term_bytes
 
 __all__ = ["NOT_WRITTEN", "AskedTerm", "AskedTermType", "Term", "asked_type"]
@@ -90,8 +91,10 @@ class AskedTerm(AskedTermType):
         return f"AskedTerm({self.sealed.label}, {self.index!r})"
 
     def bind_processor(self, dialect: Dialect) -> Callable[[Any], bytes | None]:
-        sealed, index, none_matches_nothing = self.sealed, self.index, self.none_matches_nothing
-        home = sealed.index_named(index).keyring
+        sealed, none_matches_nothing = self.sealed, self.none_matches_nothing
+        index = sealed.index_named(self.index)
+        name, home = index.name, index.keyring
+        key = (sealed, name)
 
         def compute(value: Any) -> bytes | None:
             if isinstance(value, Asked):
@@ -100,7 +103,17 @@ class AskedTerm(AskedTermType):
                 if none_matches_nothing:
                     return None
                 raise SealedColumnError(f"{sealed.label} is compared with a parameter that is NULL: use is_(None)")
-            return asking_for(dialect, sealed, home).asked_term(index, sealed.asked_value(index, value))
+            plan = in_use.get()
+            found = None if plan is None else plan.found.get(key)
+            if found is None:
+                field = asking_for(dialect, sealed, home)  # the first to say that there is no vault
+                plan = plan_in_use()
+                found = plan.found[key] = plan.asked_terms(field, index)
+            try:
+                return found[1].asked(sealed.asked_value(name, value))
+            except FieldError as error:
+                error.at(sealed.definition.table, sealed.definition.column)
+                raise
 
         return compute
 

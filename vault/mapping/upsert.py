@@ -18,6 +18,7 @@ from vault.mapping.compound_index import CompoundColumn
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.statement_values import given_key, plain_value
 from vault.mapping.table_plan import TablePlan
+from vault.mapping.term_column import as_stored
 
 __all__ = ["seal_upsert"]
 
@@ -105,7 +106,7 @@ def _set_clause(
         elif _is_new(value, sealed.column, inserted):
             _refuse_other_row(sealed, targeted, inserted)
             made[sealed.column] = value
-            made.update({column: value.table.c[column.key] for column in sealed.term_columns})
+            made.update({column: as_stored(value.table.c[column.key]) for column in sealed.term_columns})
         else:
             _refuse_bound(sealed, new_row, inserted)
             if isinstance(value, BindParameter) and not value.unique:
@@ -131,7 +132,7 @@ def _compounds(given: Any, plan: TablePlan, compound_terms: CompoundTerms, inser
         slots = [compound.term_column(slot) for slot in SLOTS]
         new = [_is_new(values.get(column.key), column, inserted) for column in columns]
         if all(new):
-            made |= {slot: parts[0].table.c[slot.key] for slot in slots}
+            made |= {slot: as_stored(parts[0].table.c[slot.key]) for slot in slots}
         elif len(parts) == len(columns) and not any(new):
             row = [plain_value(values[column.key], {}, compound.label) for column in columns]
             terms = compound_terms(compound, [row])

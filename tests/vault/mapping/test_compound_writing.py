@@ -10,6 +10,7 @@ from tests.vault.mapping.ward import Patient
 from vault.errors import SealedColumnError
 from vault.mapping.compound_writing import CompoundWriting
 from vault.mapping.sealed_column import SealedColumn
+from vault.mapping.statement_plan import StatementPlan
 from vault.mapping.table_plan import plan_of
 
 PLAN = plan_of(Patient.__table__)
@@ -23,21 +24,25 @@ def unbound(part: SealedColumn) -> list[dict[str, Any]]:
 
 def test_an_insert_leaves_the_unwritten_slot_out_and_an_update_empties_it(quick: Engine) -> None:
     row = {"name": "plain§", "born": BORN}
-    inserting = CompoundWriting(quick.dialect, PLAN, {}, inserting=True).of_rows(["name", "born"], [row], unbound)
-    updating = CompoundWriting(quick.dialect, PLAN, {}, inserting=False).of_rows(["name", "born"], [row], unbound)
+    inserting = CompoundWriting(quick.dialect, PLAN, {}, StatementPlan(), inserting=True).of_rows(
+        ["name", "born"], [row], unbound
+    )
+    updating = CompoundWriting(quick.dialect, PLAN, {}, StatementPlan(), inserting=False).of_rows(
+        ["name", "born"], [row], unbound
+    )
     assert set(inserting) == {"whole_a", "rough_a"}
     assert updating == {**inserting, "whole_b": [None], "rough_b": [None]}
 
 
 def test_parts_come_from_the_statement_and_from_parameters(quick: Engine) -> None:
-    writing = CompoundWriting(quick.dialect, PLAN, {"name": bindparam("n")}, inserting=False)
+    writing = CompoundWriting(quick.dialect, PLAN, {"name": bindparam("n")}, StatementPlan(), inserting=False)
     apart = writing.of_rows(["name", "born"], [{"n": "plain§", "born": BORN}], unbound)
-    whole = CompoundWriting(quick.dialect, PLAN, {}, inserting=False)
+    whole = CompoundWriting(quick.dialect, PLAN, {}, StatementPlan(), inserting=False)
     assert apart == whole.of_rows(["name", "born"], [{"name": "plain§", "born": BORN}], unbound)
 
 
 def test_an_update_of_one_part_is_refused_unless_it_becomes_null(quick: Engine) -> None:
-    writing = CompoundWriting(quick.dialect, PLAN, {}, inserting=False)
+    writing = CompoundWriting(quick.dialect, PLAN, {}, StatementPlan(), inserting=False)
     assert writing.of_rows(["name"], [{"name": None}], unbound)["whole_a"] == [None]
     with pytest.raises(SealedColumnError, match="give born in the same UPDATE"):
         writing.of_rows(["name"], [{"name": None}, {"name": "plain§"}], unbound)

@@ -6,6 +6,7 @@ from sqlalchemy import Engine
 from tests.vault.mapping.ward import Doctor, Patient
 from vault.errors import SealedColumnError
 from vault.mapping.lookup import lookups, via
+from vault.mapping.statement_plan import StatementPlan
 
 T = Patient.__table__
 
@@ -30,9 +31,9 @@ def test_the_full_length_index_is_asked_unless_another_is_named() -> None:
 def test_no_value_is_in_what_can_be_shown(quick: Engine) -> None:
     (one,) = lookups([T], {"code": "plain§"})  # type: ignore[list-item]
     assert "§" not in repr(one) + repr(one.asked) + str(one.term("x"))
-    assert one.matcher(quick.dialect)(("plain§",))
-    assert not one.matcher(quick.dialect)(("plain",))
-    assert not one.matcher(quick.dialect)((None,))
+    assert one.matcher(quick.dialect, StatementPlan())(("plain§",))
+    assert not one.matcher(quick.dialect, StatementPlan())(("plain",))
+    assert not one.matcher(quick.dialect, StatementPlan())((None,))
 
 
 def test_another_tables_column_is_refused() -> None:

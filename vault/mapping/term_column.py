@@ -1,0 +1,37 @@
+"""Term column: the hidden column of slot a, which in a statement stands for the slot that is asked when it runs."""
+
+# ruff: noqa: SLF001  # annotations have no public names: sqlalchemy<2.2 is pinned, and tests read them
+
+from typing import Any
+
+from sqlalchemy import Column, FromClause, Table
+from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy.sql.selectable import AliasedReturnsRows
+
+__all__ = ["TermColumn", "as_stored", "is_as_stored", "term_table"]
+
+AS_STORED = "noisevault_as_stored"
+
+
+class TermColumn(Column[Any]):
+    """Of slot a. In DDL, and where INSERT and UPDATE name what they set, it is the column of its own name."""
+
+    inherit_cache = True
+
+
+def as_stored(column: "ColumnElement[Any]") -> "ColumnElement[Any]":
+    """The column of its own name, whichever slot is asked."""
+    return column._annotate({AS_STORED: True}) if isinstance(column, TermColumn) else column
+
+
+def is_as_stored(column: "ColumnElement[Any]") -> bool:
+    """Whether as_stored() gave it."""
+    return AS_STORED in column._annotations
+
+
+def term_table(source: FromClause | None) -> Table | None:
+    """The table that source is, or is an alias of. A subquery has names of its own for what its SELECT chose."""
+    base: Any = source
+    while isinstance(base, AliasedReturnsRows):
+        base = base.element
+    return base if isinstance(base, Table) else None
