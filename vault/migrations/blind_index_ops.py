@@ -171,10 +171,20 @@ def _create(operations: Operations, operation: CreateBlindIndexOp) -> None:
 
 @Operations.implementation_for(DropBlindIndexOp)
 def _drop(operations: Operations, operation: DropBlindIndexOp) -> None:
-    operations.invoke(DropIndexOp(operation.index_name, operation.table_name, schema=operation.schema))
-    for slot in SLOTS:
-        name = term_column(operation.column_name, operation.index, slot)
+    pair = [term_column(operation.column_name, operation.index, slot) for slot in SLOTS]
+    for index_name in _names_of_indexes(operations, operation, pair) or [operation.index_name]:
+        operations.invoke(DropIndexOp(index_name, operation.table_name, schema=operation.schema))
+    for name in pair:
         operations.invoke(DropColumnOp(operation.table_name, name, schema=operation.schema))
+
+
+def _names_of_indexes(operations: Operations, operation: DropBlindIndexOp, pair: list[str]) -> list[str]:
+    """Those that the database has on either column: the index may have changed over. --sql asks no database."""
+    if operations.get_context().as_sql:
+        return []
+    there = inspect(operations.get_bind()).get_indexes(operation.table_name, schema=operation.schema)
+    of_pair: list[list[str | None]] = [[name] for name in pair]
+    return [conv(one["name"]) for one in there if one["name"] and one["column_names"] in of_pair]
 
 
 def _has_values(operations: Operations, operation: CreateBlindIndexOp) -> bool:

@@ -16,6 +16,7 @@ from alembic.operations.ops import (
 )
 from alembic.util import PriorityDispatchResult
 from sqlalchemy import Column, MetaData, Table
+from sqlalchemy.sql.elements import conv
 from sqlalchemy.types import _Binary
 
 from vault.index_definition import compound_term_columns
@@ -25,8 +26,8 @@ from vault.mapping.definitions import sealed_columns
 from vault.mapping.sealed_type import Sealed
 from vault.migrations.blind_index_ops import CreateBlindIndexOp, DropBlindIndexOp
 from vault.migrations.compound_index_ops import CreateCompoundIndexOp, DropCompoundIndexOp
-from vault.migrations.moved_slots import without_moved_slots
 from vault.migrations.sealed_column_ops import AddSealedColumnOp, DropSealedColumnOp
+from vault.migrations.slot_indexes import indexed_columns, without_changeovers
 from vault.migrations.stored_columns import as_stored, bits_of, longest_of
 from vault.policy.name import RESERVED_PREFIX
 
@@ -46,8 +47,8 @@ def rewrite(context: "AutogenContext", upgrade: UpgradeOps) -> PriorityDispatchR
             table = _declared(context, operation)
             sealed = {} if table is None else {column.name: column for column in sealed_columns(table)}
             compounds = () if table is None else compounds_of(table)
-            left = without_moved_slots(operation.ops, table)
-            operation.ops = list(_created(_dropped(left, sealed), sealed, compounds))
+            kept = without_changeovers(context, operation, table)
+            operation.ops = list(_created(_dropped(kept, sealed), sealed, compounds))
     upgrade.ops = [one for one in upgrade.ops if not isinstance(one, ModifyTableOps) or one.ops]
     return PriorityDispatchResult.CONTINUE
 
@@ -66,7 +67,7 @@ def _tables(context: "AutogenContext") -> "Iterator[Table]":
         yield from metadata.tables.values()
 
 
-def _declared(context: "AutogenContext", operation: ModifyTableOps) -> "Table | None":
+def _declared(context: "AutogenContext", operation: ModifyTableOps) -> Table | None:
     """The model's table. Alembic leaves the default schema unnamed, the model may name it."""
     default = None if context.dialect is None else context.dialect.default_schema_name
     place = (operation.schema or default, operation.table_name)
@@ -82,7 +83,7 @@ def _created(
     """Added columns and indexes: of a sealed column one operation, of the whole of an index another."""
     left = list(operations)
     added = {one.column.name for one in left if isinstance(one, AddColumnOp)}
-    indexed = {tuple(_columns_of(one)): one for one in left if isinstance(one, CreateIndexOp)}
+    indexed = {tuple(indexed_columns(one)): one for one in left if isinstance(one, CreateIndexOp)}
     made: dict[str, CreateBlindIndexOp | CreateCompoundIndexOp | None] = {}
     used: list[CreateIndexOp] = []
     for column in sealed.values():
@@ -123,19 +124,24 @@ def _dropped(operations: "list[MigrateOperation]", sealed: "dict[str, Column[Any
         one.column_name: one for one in operations if isinstance(one, DropColumnOp) and _is_binary(one.to_column())
     }
     owners = sorted([*sealed, *dropped], key=len, reverse=True)
-    made: dict[int, DropBlindIndexOp | DropCompoundIndexOp] = {}
+    made: dict[int, DropBlindIndexOp | DropCompoundIndexOp | None] = {}
     gone: set[str] = set()
     were_sealed: set[str] = set()
-    for one in operations:
-        if not isinstance(one, DropIndexOp) or len(_columns_of(one)) != 1:
+    of_first = [one for one in operations if indexed_columns(one) and indexed_columns(one)[0].endswith(f"_{SLOTS[0]}")]
+    for one in [*of_first, *(one for one in operations if one not in of_first)]:
+        if not isinstance(one, DropIndexOp) or len(indexed_columns(one)) != 1:
             continue
-        (asked,) = _columns_of(one)
+        (indexed,) = indexed_columns(one)
         for owner in owners:
-            index = asked.removeprefix(f"{owner}_").removesuffix(f"_{SLOTS[0]}")
+            index = indexed.removeprefix(f"{owner}_")[: -len("_a")]
             pair = {term_column(owner, index, slot) for slot in SLOTS}
-            if index and asked in pair and pair <= dropped.keys():
-                bits = bits_of(dropped[asked].to_column().type)
-                made[id(one)] = DropBlindIndexOp.of(_blind_index(one, owner, index, bits))
+            if index and indexed in pair and pair <= dropped.keys():
+                bits = bits_of(dropped[indexed].to_column().type)
+                whole = _blind_index(one, owner, index, bits)
+                if not indexed.endswith(f"_{SLOTS[0]}"):  # made by a changeover; the revision back has the usual one
+                    whole.index_name = conv(whole.usual_name)
+                # While both slots have one, one operation drops both.
+                made[id(one)] = None if pair <= gone else DropBlindIndexOp.of(whole)
                 gone |= pair
                 were_sealed.add(owner)
                 break
@@ -146,7 +152,9 @@ def _dropped(operations: "list[MigrateOperation]", sealed: "dict[str, Column[Any
         gone |= {name for one in made.values() if isinstance(one, DropCompoundIndexOp) for name in one.term_columns}
     for one in operations:
         if id(one) in made:
-            yield made[id(one)]
+            whole_index = made[id(one)]
+            if whole_index is not None:
+                yield whole_index
         elif not isinstance(one, DropColumnOp):
             yield one
         elif one.column_name in were_sealed:
@@ -159,7 +167,7 @@ def _dropped(operations: "list[MigrateOperation]", sealed: "dict[str, Column[Any
 
 def _dropped_compound(at: DropIndexOp, dropped: dict[str, DropColumnOp]) -> DropCompoundIndexOp | None:
     """An index of the database and its column, with the other slot's, as what looks like an index over columns."""
-    asked = _columns_of(at)[-1]
+    asked = indexed_columns(at)[-1]
     of_database = at.to_index()
     operation = DropCompoundIndexOp(
         str(at.table_name),
@@ -168,7 +176,7 @@ def _dropped_compound(at: DropIndexOp, dropped: dict[str, DropColumnOp]) -> Drop
         index_name=of_database.name,
         schema=at.schema,
     )
-    if _columns_of(at) != [operation.asked_column] or not set(operation.term_columns) <= dropped.keys():
+    if indexed_columns(at) != [operation.asked_column] or not set(operation.term_columns) <= dropped.keys():
         return None
     operation.bits = bits_of(dropped[asked].to_column().type)
     return operation
@@ -198,10 +206,6 @@ def _blind_index(at: CreateIndexOp | DropIndexOp, column: str, index: str, bits:
         index_name=of_database.name,
         schema=at.schema,
     )
-
-
-def _columns_of(operation: CreateIndexOp | DropIndexOp) -> list[str]:
-    return [column.name for column in operation.to_index().columns]
 
 
 def _is_binary(column: "Column[Any]") -> bool:
