@@ -20,7 +20,7 @@ from vault.index_slot import SLOTS, Slot
 from vault.mapping.declared_type import most_values
 from vault.mapping.reflected import is_read_terms
 from vault.mapping.sealed_column import FEW_VALUES, Declaration, SealedColumn
-from vault.mapping.term_column import TermColumn
+from vault.mapping.term_column import TermColumn, as_term_column
 from vault.mapping.term_type import Term
 from vault.normalise import Normaliser, exact
 from vault.slow import Argon2id
@@ -215,6 +215,8 @@ def complete_compound(table: Table, declared: CompoundIndex) -> None:
                 f"{compound.label} needs the name {name} for its terms: rename that column or the index"
             )
         else:
+            if slot == "a" and not isinstance(there, TermColumn):
+                there = as_term_column(there)
             there.type = kind
             there._omit_from_statements = True
 

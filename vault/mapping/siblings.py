@@ -16,7 +16,7 @@ from vault.mapping.compound_index import CompoundIndex, complete_compound, decla
 from vault.mapping.reflected import is_read_terms
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.table_plan import forget_plan
-from vault.mapping.term_column import TermColumn
+from vault.mapping.term_column import TermColumn, as_term_column
 from vault.mapping.term_type import Term
 
 __all__ = [
@@ -131,6 +131,8 @@ def _complete_column(column: "Column[Any]") -> None:
                     f"{sealed.label} needs the name {name} for its index: rename that column or the index"
                 )
             else:  # copied with its table, which may have another name now; or read from the database
+                if slot == "a" and not isinstance(there, TermColumn):
+                    there = as_term_column(there)
                 there.type = kind
                 there._omit_from_statements = True
     sealed.check()

@@ -69,8 +69,8 @@ class TablePlan:
     defaults: "tuple[Column[Any], ...]"
     terms: frozenset[str]
     compounds: tuple[CompoundColumn, ...] = ()
-    walks: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     asked: dict[str, AskedPlace] = field(default_factory=dict)
+    walks: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 _plans: "WeakKeyDictionary[Table, TablePlan | None]" = WeakKeyDictionary()

@@ -8,7 +8,7 @@ from sqlalchemy import Column, FromClause, Table
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import AliasedReturnsRows
 
-__all__ = ["TermColumn", "as_stored", "is_as_stored", "term_table"]
+__all__ = ["TermColumn", "as_stored", "as_term_column", "is_as_stored", "term_table"]
 
 AS_STORED = "noisevault_as_stored"
 
@@ -27,6 +27,13 @@ def as_stored(column: "ColumnElement[Any]") -> "ColumnElement[Any]":
 def is_as_stored(column: "ColumnElement[Any]") -> bool:
     """Whether as_stored() gave it."""
     return AS_STORED in column._annotations
+
+
+def as_term_column(column: "Column[Any]") -> TermColumn:
+    """A column that was read from the database, in its table again as one that stands for the slot that is asked."""
+    made = TermColumn(column.name, column.type, nullable=column.nullable, _omit_from_statements=True)
+    column.table.append_column(made, replace_existing=True)
+    return made
 
 
 def term_table(source: FromClause | None) -> Table | None:
