@@ -1,24 +1,18 @@
-"""Key uses: the values, terms and index slots that name a key, counted by the database; nothing is opened or fetched.
+"""Key uses: the values, terms and index slots that name a key; nothing is opened."""
 
-sealed value   | format, 1 | generation, 1 | key id, 4 | ...        term   | generation, 1 | key id, 4 | ...
-"""
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, Engine, LargeBinary, Table, case, func, inspect, select
+from sqlalchemy import Column, ColumnElement, Engine, LargeBinary, Table, func, inspect, select
 
 from kms.key_database import reading
 from vault.definition_tables import index_slot_table
-from vault.mapping.definitions import all_term_columns, sealed_columns
-from vault.raw_table import raw_table
+from vault.header_counts import Holds, TableCounts, header_counts
+from vault.mapping.definitions import sealed_columns
 
-__all__ = ["KeyUse", "names_key", "pinned_slots", "terms_under", "values_under"]
+__all__ = ["KeyUse", "names_key", "pinned_slots", "terms_under", "uses_in", "values_under"]
 
-# Where a key id begins, counted from 1 as SQL does.
-IN_SEALED_VALUE: Final = 3
-IN_TERM: Final = 2
 KEY_ID_BYTES: Final = 4
 
 
@@ -39,16 +33,20 @@ def names_key(column: Column[Any], at: int, key_id: bytes) -> ColumnElement[bool
     return func.substr(column, at, KEY_ID_BYTES, type_=LargeBinary()) == key_id
 
 
+def uses_in(counts: TableCounts, key_id: bytes) -> list[KeyUse]:
+    """The columns of a table that name the key, as they were counted."""
+    named = [(column, column.by_key()[key_id]) for column in counts.columns]
+    return [KeyUse(number, column.holds, f"{counts.table}.{column.name}") for column, number in named if number]
+
+
 def values_under(engine: Engine, tables: Iterable[Table], key_id: bytes) -> list[KeyUse]:
     """The sealed columns that hold values under the data key; each table is read once, in one snapshot."""
-    places = {table: [column.name for column in sealed_columns(table)] for table in tables}
-    return list(_counted(engine, places, "values", IN_SEALED_VALUE, key_id))
+    return _counted(engine, tables, "values", key_id)
 
 
 def terms_under(engine: Engine, tables: Iterable[Table], key_id: bytes) -> list[KeyUse]:
     """The term columns that hold terms under the index key."""
-    places = {table: [term.name for term in all_term_columns(table)] for table in tables}
-    return list(_counted(engine, places, "terms", IN_TERM, key_id))
+    return _counted(engine, tables, "terms", key_id)
 
 
 def pinned_slots(key_store: Engine, keyring_id: bytes, key_id: bytes) -> list[KeyUse]:
@@ -68,12 +66,6 @@ def _place_of(slot: Any) -> str:
     return slot.table_name or "the columns that share it"
 
 
-def _counted(engine: Engine, places: Mapping[Table, list[str]], what: str, at: int, key_id: bytes) -> Iterator[KeyUse]:
-    for table, names in places.items():
-        if not names:
-            continue
-        raw = raw_table(table)
-        counts = [func.count(case((names_key(raw.c[name], at, key_id), 1))) for name in names]
-        with engine.connect() as connection:
-            found = connection.execute(select(*counts).select_from(raw)).one()
-        yield from (KeyUse(n, what, f"{table.fullname}.{name}") for name, n in zip(names, found, strict=True) if n)
+def _counted(engine: Engine, tables: Iterable[Table], holds: Holds, key_id: bytes) -> list[KeyUse]:
+    counted = (header_counts(engine, table, [holds]) for table in tables if sealed_columns(table))
+    return [use for counts in counted for use in uses_in(counts, key_id)]

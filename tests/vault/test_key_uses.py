@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, insert, select, text, update
+from sqlalchemy import Column, Integer, MetaData, Table, func, insert, select, text, update
 
 from kms import Purpose
 from tests.vault.projects import make_project, visit
@@ -78,6 +78,12 @@ def test_a_key_store_without_definitions_has_no_slots(tmp_path: Path) -> None:
     with project.opened.key_store.engine.begin() as connection:
         connection.execute(text("DROP TABLE noisevault_index_slot"))
     assert pinned_slots(project.opened.key_store.engine, bytes(16), b"aaaa") == []
+
+
+def test_a_table_without_sealed_columns_need_not_be_there(project: Project) -> None:
+    key_id = project.opened.keyring.sealing(Purpose.DATA).key.key_id
+    elsewhere = Table("elsewhere", MetaData(), Column("id", Integer))
+    assert len(values_under(project.engine, [elsewhere, project.table("visit")], key_id)) == 3
 
 
 def test_nothing_is_fetched_but_the_counts(project: Project) -> None:

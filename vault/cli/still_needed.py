@@ -1,6 +1,6 @@
 """Still needed: what in the databases of a project needs a key, and what is known to lie elsewhere."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,7 +8,8 @@ from kms import KeyRecord, Purpose
 from vault.bridge import ledger_engine
 from vault.cli.ledger_key_uses import ledger_uses
 from vault.errors import KeyInUseError
-from vault.key_uses import KeyUse, pinned_slots, terms_under, values_under
+from vault.header_counts import TableCounts
+from vault.key_uses import KeyUse, pinned_slots, terms_under, uses_in, values_under
 from vault.project import Project
 
 REMEDIES: Final = {
@@ -40,14 +41,23 @@ class StillNeeded:
             case Purpose.DATA:
                 return values_under(project.engine, project.tables.values(), key_id)
             case Purpose.INDEX:
-                slots = pinned_slots(project.opened.key_store.engine, record.keyring_id, key_id)
-                return slots + terms_under(project.engine, project.tables.values(), key_id)
+                return self._slots(record) + terms_under(project.engine, project.tables.values(), key_id)
             case Purpose.LEDGER:
                 ledger = ledger_engine(project.policy.ledger_url)
                 try:
                     return ledger_uses(ledger, key_id)
                 finally:
                     ledger.dispose()
+
+    def uses_counted(self, record: KeyRecord, tables: Iterable[TableCounts]) -> list[KeyUse]:
+        """As uses, in tables that were counted already."""
+        if record.purpose is Purpose.LEDGER:
+            return self.uses(record)
+        counted = [use for table in tables for use in uses_in(table, record.key_id)]
+        return self._slots(record) + counted if record.purpose is Purpose.INDEX else counted
+
+    def _slots(self, record: KeyRecord) -> list[KeyUse]:
+        return pinned_slots(self.project.opened.key_store.engine, record.keyring_id, record.key_id)
 
     def unseen(self, record: KeyRecord) -> dict[str, int]:
         """The fields outside of the policy that the key sealed, and how often at most: what else was there to scan."""
