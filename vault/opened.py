@@ -62,6 +62,12 @@ class OpenedVault:
         """As warm, while the event loop goes on: await it once at start, after attach(engine, vault, metadata)."""
         return await asyncio.to_thread(self.warm)
 
+    def look_again(self) -> None:
+        """See at once what another process changed: keys, and the slots and phases of indexes. Raises: KmsError."""
+        for keyring in (self.keyring, *self._homes()):
+            keyring.records()
+            keyring.beside.end()
+
     def close(self) -> None:
         """Close the keyring and the key store; whoever uses a field afterwards gets KeyringError."""
         self.keyring.close()

@@ -110,6 +110,10 @@ class TenantVaults:
         held.used = True
         return held.vault
 
+    def opened(self) -> list[OpenedVault]:
+        """The vaults of the tenants that are open now."""
+        return [held.vault for held in list(self._open.values())]
+
     def home(self, name: str) -> OpenedVault:
         """What makes the terms of the indexes that live in the keyring of that name, whoever is in force, or nobody."""
         held = self._of_homes.get(name)

@@ -27,6 +27,7 @@ from vault.cli import (
     reindexing,
     rotating,
     shredding,
+    verifying,
 )
 from vault.errors import VaultError
 
@@ -61,6 +62,7 @@ for command in (
     rotating.rotate,
     reencrypting.reencrypt_tables,
     reindexing.reindex_tables,
+    verifying.verify_tables,
     asking.ask,
     asking.budget,
     checking.check,

@@ -11,7 +11,19 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from vault.jobs.events import Advanced, Began, Ended, Event, Held, Proved, RowFailed, Waiting, as_json
+from vault.jobs.events import (
+    Advanced,
+    Began,
+    Ended,
+    Event,
+    Held,
+    Proved,
+    RowFailed,
+    RowWrong,
+    Verified,
+    Waiting,
+    as_json,
+)
 
 __all__ = ["Notify", "job_display"]
 
@@ -55,13 +67,15 @@ class _Display:
                 self._advanced(event)
             case RowFailed():
                 self._row_failed(event)
+            case RowWrong():
+                self._row_wrong(event)
             case Waiting():
                 self._say(f"{event.table}: {event.reason}; waiting, {event.seconds:.0f} s at most")
             case Held(paused=True):
                 self._say(f"{event.table}: paused; go on by: noisevault jobs resume {event.table}")
             case Held():
                 self._say(f"{event.table}: goes on")
-            case Proved() | Ended():
+            case Proved() | Ended() | Verified():
                 pass  # told when all tables are done
 
     def _began(self, event: Began) -> None:
@@ -92,6 +106,11 @@ class _Display:
             self._say(f"  {event.table}: more rows are left as they are; all by: noisevault jobs failed")
             return
         self._say(f"  {event.table} {event.key} {event.column}: {event.reason}; left as it is")
+
+    def _row_wrong(self, event: RowWrong) -> None:
+        """Every one is named: nobody else may keep a list of them."""
+        row = f" {event.key}" if event.key else ""
+        self._say(f"  {event.table}{row} {event.column}: {event.kind}: {event.reason}")
 
     def _say(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)

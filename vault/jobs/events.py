@@ -3,7 +3,19 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Advanced", "Began", "Ended", "Event", "Held", "Proved", "RowFailed", "Waiting", "as_json"]
+__all__ = [
+    "Advanced",
+    "Began",
+    "Ended",
+    "Event",
+    "Held",
+    "Proved",
+    "RowFailed",
+    "RowWrong",
+    "Verified",
+    "Waiting",
+    "as_json",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +108,37 @@ class Ended:
     unsafe_seconds: float = 0
 
 
-Event = Began | Advanced | RowFailed | Waiting | Held | Proved | Ended
+@dataclass(frozen=True, slots=True)
+class RowWrong:
+    """A verification found a value or a term that is not as it should be. kind: as FindingKind says.
+
+    key: the primary key as JSON, empty for what is no row's. column: of the value, or of the term.
+    """
+
+    job: str
+    table: str
+    key: str
+    column: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A verification ended. outcome: complete; incomplete when a row failed; stopped. seen, failed: rows.
+
+    faults: how many values and terms were found wrong, by column and kind.
+    """
+
+    job: str
+    table: str
+    outcome: str
+    seen: int
+    failed: int
+    faults: tuple[tuple[str, str, int], ...]
+
+
+Event = Began | Advanced | RowFailed | Waiting | Held | Proved | Ended | RowWrong | Verified
 NAMES: dict[type, str] = {
     Began: "began",
     Advanced: "advanced",
@@ -105,6 +147,8 @@ NAMES: dict[type, str] = {
     Held: "held",
     Proved: "proved",
     Ended: "ended",
+    RowWrong: "row-wrong",
+    Verified: "verified",
 }
 
 
