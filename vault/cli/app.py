@@ -27,6 +27,7 @@ from vault.cli import (
     reindexing,
     rotating,
     shredding,
+    status_showing,
     verifying,
 )
 from vault.errors import VaultError
@@ -63,6 +64,7 @@ for command in (
     reencrypting.reencrypt_tables,
     reindexing.reindex_tables,
     verifying.verify_tables,
+    status_showing.status,
     asking.ask,
     asking.budget,
     checking.check,
