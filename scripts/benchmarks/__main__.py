@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from scripts.benchmarks import field_object, keys, looking_up, mapping, noise, reencrypting
+from scripts.benchmarks import field_object, keys, looking_up, mapping, noise, reencrypting, status
 from scripts.benchmarks.comparison import Comparison, Measured
 from scripts.benchmarks.counted import Count, Counted
 
@@ -20,6 +20,7 @@ BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count]]] = {
     "lookups": looking_up.comparisons,
     "mapping": mapping.comparisons,
     "noise": noise.comparisons,
+    "status": status.comparisons,
 }
 SIZED = frozenset({"jobs", "lookups"})
 
