@@ -13,7 +13,7 @@ from vault.opened import OpenedVault
 from vault.project import Project, open_keks
 from vault.tenants import TenantVaults
 
-__all__ = ["job_keys"]
+__all__ = ["job_keys", "names_tenant"]
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def job_keys(project: Project, table: Table, *, tenants: bool) -> Iterator[Opene
 
     Those of tenants are closed at the end; the policy's is the project's. Raises: KmsError, PolicyError.
     """
-    if not tenants and not any(_names_tenant(column.type) for column in sealed_columns(table)):
+    if not tenants and not any(names_tenant(column.type) for column in sealed_columns(table)):
         yield project.opened
         return
     keks = open_keks(project.policy, provider_settings(project.policy.vault.kek), former_settings(project.policy))
@@ -31,5 +31,6 @@ def job_keys(project: Project, table: Table, *, tenants: bool) -> Iterator[Opene
         yield vaults
 
 
-def _names_tenant(kind: object) -> bool:
+def names_tenant(kind: object) -> bool:
+    """Whether a column's type says that its field takes its tenant from the row."""
     return isinstance(kind, Declaration) and kind.tenant is not None

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from kms import Purpose
-from vault.cli.job_keys import job_keys
+from vault.cli.job_keys import names_tenant
 from vault.cli.key_id import parse_key_id
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
@@ -20,7 +20,6 @@ from vault.jobs.job_store import JobState
 from vault.jobs.status import Status, read_status
 from vault.key_uses import uses_in
 from vault.mapping.definitions import sealed_columns
-from vault.opened import OpenedVault
 from vault.project import Project
 
 Row = dict[str, Any]
@@ -43,23 +42,21 @@ def status(
 
     Each table is read once, counted by the database; nothing is opened.
     """
-    project = open_project(policy, models)
-    named = [project.table(name) for name in table or project.tables]
-    by_tenant = tenants or any(
-        not isinstance(job_keys(project, one, tenants=False), OpenedVault) for one in named if sealed_columns(one)
-    )
-    found = read_status(
-        project.engine,
-        project.opened.key_store,
-        named,
-        None if by_tenant or key is not None else [project.opened.keyring.name],
-    )
-    if key is not None:
-        _show_key(dependence(project, found, key), as_json=as_json)
-    elif as_json:
-        typer.echo(json.dumps(members(found), indent=2))
-    else:
-        show(found)
+    with open_project(policy, models) as project:
+        named = [project.table(name) for name in table or project.tables]
+        by_tenant = tenants or any(names_tenant(column.type) for one in named for column in sealed_columns(one))
+        found = read_status(
+            project.engine,
+            project.opened.key_store,
+            named,
+            None if by_tenant or key is not None else [project.opened.keyring.name],
+        )
+        if key is not None:
+            _show_key(dependence(project, found, key), as_json=as_json)
+        elif as_json:
+            typer.echo(json.dumps(members(found), indent=2))
+        else:
+            show(found)
 
 
 def dependence(project: Project, found: Status, key_id: bytes) -> Row:
