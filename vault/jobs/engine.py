@@ -160,6 +160,7 @@ class Job:
             self.engine,
             store,
             self._outage().outlast(self._writer),
+            list(self.work.sets),
             self._outage(),
             self.settings.tries,
             self.settings.lock_seconds,
@@ -230,7 +231,7 @@ class Job:
         def told(reason: str, seconds: float) -> None:
             self.notify(Waiting(self.work.name, self.work.table.fullname, reason, seconds))
 
-        return Outage(self.settings.patience, told, self.stop.is_set)
+        return Outage(self.settings.patience, told, self.stop.is_set, table=self.work.table.fullname)
 
     def _ended(self, tally: Tally) -> None:
         counts = (tally.rewritten, tally.changed_meanwhile, tally.failed, tally.remaining)

@@ -6,7 +6,7 @@ watches the count, and takes it over when it stands still.
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -135,8 +135,11 @@ class JobStore:
             checkpoint: str | None = write_key(done_up_to)
         except KeyNotKeptError:
             checkpoint = None
-        added = {name: job_table_of_jobs.c[name] + n for name, n in counts.items()}
-        self._update(connection, taken, done_up_to=checkpoint, **added)
+        self._update(connection, taken, done_up_to=checkpoint, **_added(counts))
+
+    def count(self, connection: Connection, taken: Taken, **counts: int) -> None:
+        """Add to these columns, in the caller's transaction; the checkpoint stays. Raises: JobRunningError."""
+        self._update(connection, taken, **_added(counts))
 
     def begin_pass(self, taken: Taken, goal: str, total: int) -> None:
         """Raises: JobRunningError."""
@@ -216,6 +219,10 @@ class JobStore:
 
     def _time(self) -> str:
         return self._now().isoformat(timespec="microseconds")
+
+
+def _added(counts: Mapping[str, int]) -> dict[str, Any]:
+    return {name: job_table_of_jobs.c[name] + n for name, n in counts.items()}
 
 
 def _from_checkpoint(name: JobName, run: str, found: RowMapping, goal: str) -> Taken:

@@ -145,13 +145,13 @@ class Pass:
     def _settled(self, pending: "_Pending", result: PassResult, pace: Pace) -> tuple[PassResult, Pace]:
         """Wait for what is being written, and count it."""
         done, batch = pending.future.result(), pending.batch
-        self._tell_failed(batch.failed)
+        self._tell_failed([*batch.failed, *done.refused])
         counted = replace(
             result,
             seen=result.seen + batch.rows,
             rewritten=result.rewritten + done.written,
-            missed=result.missed + len(batch.changes) - done.written,
-            failed=result.failed + batch.failed_rows,
+            missed=result.missed + len(batch.changes) - done.written - len(done.refused),
+            failed=result.failed + batch.failed_rows + len(done.refused),
         )
         seconds = max(pending.reading, done.seconds)
         return counted, pace.after(pending.page, seconds, done.written, self.clock())

@@ -11,6 +11,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from kms import LeaseExpiredError, UnavailableError
 from vault.errors import JobError
 from vault.jobs.contention import was_ended_for_another
+from vault.jobs.refusal import as_job_error
 
 __all__ = ["Outage", "is_outage"]
 
@@ -40,28 +41,36 @@ def is_outage(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """patience: seconds that one outage may last. told: what is waited for, and for how many seconds more."""
+    """patience: seconds that one outage may last. told: what is waited for, and for how many seconds more.
+
+    table: that a refused statement is told of.
+    """
 
     patience: float
     told: Callable[[str, float], None] = lambda _reason, _seconds: None
     given_up: Callable[[], bool] = lambda: False
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    table: str = "the job"
 
     def outlast(self, call: Callable[[], T]) -> T:
         """What the call gives, made again until it succeeds.
 
-        Raises: JobError when the outage lasts longer; what the call raises of another kind.
+        Raises: JobError when the outage lasts longer, and for what a database refuses, whose own error may quote a row
+        and is let go of; what the call raises of another kind.
         """
         end: float | None = None
         pause = FIRST_PAUSE
+        refused: JobError | None = None
         while True:
             try:
                 return call()
             except (DBAPIError, PoolTimeoutError, UnavailableError, LeaseExpiredError) as error:
-                if not is_outage(error):
-                    raise
+                if isinstance(error, DBAPIError) and not is_outage(error):
+                    refused = as_job_error(error, self.table)
                 reason = _reason(error)
+            if refused is not None:
+                raise refused  # where nothing is handled: the driver's error is not its context
             now = self.clock()
             end = now + self.patience if end is None else end
             if now >= end or self.given_up():

@@ -28,7 +28,7 @@ def run(engine: Engine, work: Work, writer: BatchWriter, events: list[Event], **
     taken = store.take(JobName(work.name, "note"), work.goal, 0, silence=0)
     one = Pass(work, engine, WHOLE, Outage(5), events.append, time.monotonic)
     settings = PaceSettings(**({"most_rows": 10} | pace))  # type: ignore[arg-type]
-    commits = CommitsBatches(engine, store, writer, Outage(5), 3, 1)
+    commits = CommitsBatches(engine, store, writer, ["body"], Outage(5), 3, 1)
     with Heart(store, taken, 0.05, threading.Event()) as heart:
         return one.run(taken, commits, heart, Pace.begin(settings), 50, lambda: None)
 
