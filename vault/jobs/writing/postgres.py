@@ -5,6 +5,7 @@ same in a large table as in a small one, and keys of any order and collation wil
 transaction.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -38,17 +39,31 @@ BY_KEY: Final = (
     "SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),"
     " set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)"
 )
-# Ours: the only wait there can be while rows are held is for a unique index; a service that waits for those rows looks
-# for a deadlock, of which it would be the victim, after deadlock_timeout (a second).
-LOCK_TIMEOUT: Final = "SELECT set_config('lock_timeout', '50ms', true)"
+# The only wait there can be while rows are held is for a unique index. A service that waits for those rows looks for a
+# deadlock, of which it would be the victim, once: deadlock_timeout (a second) after it began to wait. So no wait of
+# ours lasts beyond half of that, counted from before the first row was held: then its own look finds none.
+DEADLOCK: Final = "extract(epoch FROM current_setting('deadlock_timeout')::interval) * 1000"
+# Ours: of one wait. Of all, where a unique index is written: {spent} milliseconds are gone.
+LOCK_TIMEOUT: Final = f"SELECT set_config('lock_timeout', ceil(least(50, {DEADLOCK} / 2))::text, true)"
+ALL_WAITS: Final = f"SELECT set_config('statement_timeout', ceil(greatest(1, {DEADLOCK} / 2 - %s))::text, true)"
+NO_MORE: Final = "SET LOCAL statement_timeout TO DEFAULT"
+# In Connection.info: when the rows of its transaction were held.
+HELD_SINCE: Final = "noisevault rows held since"
 
 
 class PostgresStatements:
     """Satisfies HoldsAndPuts."""
 
     def __init__(
-        self, table: Table, columns: Mapping[str, PostgresColumn], compares: Sequence[str], sets: Sequence[str]
+        self,
+        table: Table,
+        columns: Mapping[str, PostgresColumn],
+        compares: Sequence[str],
+        sets: Sequence[str],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """clock: of seconds."""
+        self._clock = clock
         keys = [columns[key.name] for key in table.primary_key.columns]
         values = [columns[name] for name in sets]
         self._keys, self._values = keys, values
@@ -62,6 +77,7 @@ class PostgresStatements:
         self._look: Select[Any] = select(*stored_columns(table, names), *stored_columns(table, sets)).where(condition)
         # Setting a column of a unique index takes the stronger lock, which the weaker might have to wait for.
         weaker = not any(value.is_unique for value in values)
+        self._may_wait = not weaker
         self._hold: Select[Any] = (
             select(*stored_columns(table, names), *stored_columns(table, compares))
             .where(condition)
@@ -77,12 +93,20 @@ class PostgresStatements:
 
     def hold(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
         connection.exec_driver_sql(BY_KEY)
+        connection.info[HELD_SINCE] = self._clock()
         held = connection.execute(self._hold, self._literals(connection, k=keys)).all()
         connection.exec_driver_sql(LOCK_TIMEOUT)
         return held
 
     def put(self, connection: Connection, keys: Sequence[Key], new: Sequence[Row]) -> int:
-        return connection.execute(self._put, self._literals(connection, k=keys, n=new)).rowcount
+        literals = self._literals(connection, k=keys, n=new)
+        if not self._may_wait:
+            return connection.execute(self._put, literals).rowcount
+        spent = round((self._clock() - connection.info[HELD_SINCE]) * 1000)
+        connection.exec_driver_sql(ALL_WAITS, (spent,))
+        put = connection.execute(self._put, literals).rowcount
+        connection.exec_driver_sql(NO_MORE)
+        return put
 
     def look(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
         return connection.execute(self._look, self._literals(connection, k=keys)).all()

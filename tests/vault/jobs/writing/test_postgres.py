@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import Engine, LargeBinary, event, text
+from sqlalchemy import Engine, LargeBinary, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import (
     ARRAY,
     Boolean,
@@ -22,7 +24,9 @@ from sqlalchemy.types import (
 
 from tests.vault.jobs.writing.stored_rows import a_table, all_changed, database, read, write
 from vault.jobs.change import Change
-from vault.jobs.contention import was_ended_for_another
+from vault.jobs.contention import ran_out_of_time, was_ended_for_another
+from vault.jobs.short_transaction import short_transaction
+from vault.jobs.writing.choice import batch_writer
 from vault.jobs.writing.stored_text import StoredText
 
 pytestmark = pytest.mark.postgres
@@ -204,6 +208,46 @@ def test_a_wait_for_a_unique_index_is_short_and_the_batch_can_be_tried_again(eng
         assert time.monotonic() - began < 30
         service.rollback()
     assert write(engine, a_table("t"), changes) == [True]
+
+
+def test_a_service_that_waits_for_the_batch_is_not_the_victim_when_the_batch_waits_for_it(engine: Engine) -> None:
+    """The last row meets the service's value after 70 ms, while the service looks for a deadlock at 100."""
+    execute(engine, "CREATE TABLE t (id int PRIMARY KEY, c bytea UNIQUE, other int DEFAULT 0)")
+    execute(engine, "INSERT INTO t SELECT i, i::text::bytea FROM generate_series(1, 7) AS i")
+    execute(
+        engine,
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.01); RETURN new; END'",
+    )
+    execute(engine, "CREATE TRIGGER slow BEFORE UPDATE OF c ON t FOR EACH ROW EXECUTE FUNCTION slow()")
+    execute(engine, f"ALTER DATABASE {engine.url.database} SET deadlock_timeout = '100ms'")
+    engine.dispose()
+    changes = [Change((at,), (b"%d" % at,), (b"taken" if at == 7 else b"new %d" % at,)) for at in range(1, 8)]
+    waiting: list[Future[object]] = []
+
+    def held(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if "SKIP LOCKED" in statement:
+            waiting.append(threads.submit(service.exec_driver_sql, "UPDATE t SET other = 1 WHERE id = 1"))
+
+    with ThreadPoolExecutor(1) as threads, create_engine(engine.url).connect() as service:
+        service.exec_driver_sql("INSERT INTO t VALUES (100, 'taken')")
+        event.listen(engine, "after_cursor_execute", held)
+        with pytest.raises(DBAPIError) as caught:
+            write(engine, a_table("t"), changes, lock_seconds=60)
+        assert was_ended_for_another(caught.value) or ran_out_of_time(caught.value)
+        waiting[0].result(10)
+        service.rollback()
+    event.remove(engine, "after_cursor_execute", held)
+
+
+def test_what_comes_after_a_batch_has_all_the_time(engine: Engine) -> None:
+    execute(engine, "CREATE TABLE t (id int PRIMARY KEY, c bytea UNIQUE)")
+    execute(engine, "INSERT INTO t VALUES (1, 'old')")
+    table = a_table("t")
+    with engine.connect() as connection:
+        writer = batch_writer(connection, table, ["c"], ["c"])
+    with short_transaction(engine, 1) as connection:
+        assert writer.write(connection, [Change((1,), (b"old",), (b"new",))]) == [True]
+        assert connection.exec_driver_sql("SHOW statement_timeout").scalar() == "0"
 
 
 def test_partitions_are_written_each_in_its_own(engine: Engine) -> None:
