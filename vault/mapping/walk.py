@@ -71,7 +71,7 @@ def walk_of(
     name = (target, whole, *(lookup.through for lookup in asked))
     walk = held.get(name)
     if walk is None:
-        walk = held[name] = _make(target if whole else None, keys, asked)
+        walk = held[name] = _make(target, keys, asked, whole=whole)
     return walk
 
 
@@ -80,11 +80,11 @@ def _held_by(tables: Sequence[Table]) -> "dict[Any, Any]":
     return next((plan.walks for table in tables if (plan := plan_of(table)) is not None), {})
 
 
-def _make(target: Any, keys: "Sequence[Column[Any]]", asked: Sequence[Lookup]) -> Walk:
+def _make(target: Any, keys: "Sequence[Column[Any]]", asked: Sequence[Lookup], *, whole: bool) -> Walk:
     # Of a table the row has its key and what is compared; beside an object they are selected for themselves. What a
     # row-bound value is bound to is selected with it by its type.
-    table = select(target).selected_columns if isinstance(target, Table) else None
-    outputs: list[Any] = [] if target is None else [target] if table is None else [*table]
+    table = select(target).selected_columns if whole and isinstance(target, Table) else None
+    outputs: list[Any] = [] if not whole else [target] if table is None else [*table]
     outputs += dict.fromkeys(
         column
         for column in (*keys, *(column for lookup in asked for column in lookup.columns))
@@ -93,6 +93,7 @@ def _make(target: Any, keys: "Sequence[Column[Any]]", asked: Sequence[Lookup]) -
     place = {output: n for n, output in enumerate(outputs)}
     unordered: Select[Any] = (
         select(*outputs)
+        .select_from(target)  # also where its columns alone are read: a subclass has its joins and its discriminator
         .where(*(lookup.term(ASKED.format(n)) for n, lookup in enumerate(asked)))
         .limit(BindParameter(ROWS, type_=Integer()))
     )

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 from datetime import date
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, bindparam, delete, event, func, insert, select, update
+from sqlalchemy import Engine, ForeignKey, String, Text, bindparam, delete, event, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_column
 
 from tests.vault.mapping.ward import Base, Doctor, Patient
-from vault import find, find_all, term_columns, via
+from vault import BlindIndex, Sealed, find, find_all, term_columns, via
 from vault.errors import DefinitionError, InvalidValueError, SealedColumnError
 from vault.raw_table import raw_table
 
@@ -222,6 +222,49 @@ def test_a_row_bound_field_is_found_by_a_truncated_index(ward: Session) -> None:
     ward.add_all([Doctor(id=n, number=n, pair=VALUES[n]) for n in range(40)])
     ward.flush()
     assert [doctor.id for doctor in find_all(ward, Doctor, by={Doctor.pair: VALUES[7]}, rows_a_page=2)] == [7]
+
+
+class Family(DeclarativeBase):
+    pass
+
+
+class Vehicle(Family):
+    __tablename__ = "vehicle"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    kind: Mapped[str] = mapped_column(String(10))
+    plate: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(bits=4)))
+    __mapper_args__: ClassVar[dict[str, Any]] = {"polymorphic_on": kind, "polymorphic_identity": "vehicle"}
+
+
+class Bicycle(Vehicle):
+    __mapper_args__: ClassVar[dict[str, Any]] = {"polymorphic_identity": "bicycle"}
+
+
+class Car(Vehicle):
+    __tablename__ = "car"
+    id: Mapped[int] = mapped_column(ForeignKey("vehicle.id"), primary_key=True)
+    engine: Mapped[str | None] = mapped_column(Sealed(Text, index=BlindIndex(), bind="id"))
+    __mapper_args__: ClassVar[dict[str, Any]] = {"polymorphic_identity": "car"}
+
+
+@pytest.mark.parametrize("rows_a_page", [2, 500])
+def test_a_subclass_is_counted_as_it_is_found_without_its_siblings_rows(quick: Engine, rows_a_page: int) -> None:
+    Family.metadata.create_all(quick)
+    with Session(quick) as session:
+        session.add_all([Vehicle(id=n, plate="plain§") for n in range(3)])
+        session.add_all([Bicycle(id=n, plate="plain§") for n in range(3, 7)])
+        session.add_all([Car(id=n, plate="plain§", engine="plain§e") for n in range(7, 12)])
+        session.flush()
+        asked: list[tuple[type[Vehicle], Any, range]] = [
+            (Vehicle, {Vehicle.plate: "plain§"}, range(12)),
+            (Bicycle, {Bicycle.plate: "plain§"}, range(3, 7)),
+            (Car, {Car.plate: "plain§"}, range(7, 12)),
+            (Car, {Car.engine: "plain§e"}, range(7, 12)),
+            (Car, {Car.plate: "plain§", Car.engine: "plain§e"}, range(7, 12)),
+        ]
+        for model, by, wanted in asked:
+            found = find_all(session, model, by=by, rows_a_page=rows_a_page)
+            assert (ids(found), found.count()) == (list(wanted), len(wanted)), (model, by)
 
 
 def test_what_cannot_be_found_says_what_to_do(ward: Session) -> None:
