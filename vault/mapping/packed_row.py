@@ -3,7 +3,8 @@
 PostgreSQL: record_send(ROW(value, bound...)):
             | fields, 4 | then for each: | type oid, 4 | length, 4, -1 for NULL | bytes |
 MariaDB:    length.length...: bytes bytes...   the lengths in decimal digits, empty for NULL; integers and UUIDs as text
-SQLite:     hex(value).hex(bound)...   with an integer as its decimal digits
+SQLite:     hex(value).(n|i|r|t|b)hex(bound)...   the first letter of typeof(): a column there holds any type,
+            and 'a' as text and as bytes are two rows; a number as its decimal digits
 """
 
 # ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
@@ -54,7 +55,10 @@ def _hexadecimal(element: PackedRow, compiler: SQLCompiler, **kw: Any) -> str:
             f"row-bound fields are read on PostgreSQL, MariaDB and SQLite, not on {compiler.dialect.name}"
         )
     kw = _inner(kw)
-    parts = [f"hex({compiler.process(part, **kw)})" for part in (element.sealed, *element.bound)]
+    parts = [f"hex({compiler.process(element.sealed, **kw)})"]
+    for part in element.bound:
+        text = compiler.process(part, **kw)
+        parts.append(f"substr(typeof({text}), 1, 1) || hex({text})")
     return " || '.' || ".join(parts)
 
 
@@ -95,7 +99,7 @@ def unpacker(label: str, bound: Sequence[BoundColumn], dialect: Dialect) -> Unpa
         case "mysql" | "mariadb":
             return _lengths_unpacker(label, _readers(bound, _READ_TEXT))
         case _:
-            return _hexadecimal_unpacker(_readers(bound, _READ_TEXT))
+            return _hexadecimal_unpacker(bound)
 
 
 def _readers(bound: Sequence[BoundColumn], reading: Mapping[str, Read]) -> list[tuple[str, Read]]:
@@ -139,10 +143,16 @@ def _lengths_unpacker(label: str, readers: list[tuple[str, Read]]) -> Unpack:
     return from_lengths
 
 
-def _hexadecimal_unpacker(readers: list[tuple[str, Read]]) -> Unpack:
+def _hexadecimal_unpacker(bound: Sequence[BoundColumn]) -> Unpack:
+    uuids = {column.name for column in bound if column.codec_id == "uuid/1"}
+    names = [column.name for column in bound]
+
     def from_hexadecimal(data: Any) -> tuple[bytes | None, dict[str, object]]:
-        sealed, *bound = data.split(".")
-        row = {name: read(bytes.fromhex(part)) for (name, read), part in zip(readers, bound, strict=True)}
+        sealed, *parts = data.split(".")
+        row: dict[str, object] = {}
+        for name, part in zip(names, parts, strict=True):
+            content = bytes.fromhex(part[1:])
+            row[name] = _uuid(content) if name in uuids and part[0] == "t" else _READ_SQLITE[part[0]](content)
         return bytes.fromhex(sealed) or None, row
 
     return from_hexadecimal
@@ -152,8 +162,22 @@ def _signed(data: bytes) -> int:
     return int.from_bytes(data, "big", signed=True)
 
 
-def _uuid(data: bytes) -> UUID:
-    return UUID(bytes=data) if len(data) == 16 else UUID(data.decode())
+def _text(data: bytes) -> object:
+    """What is no text is given as it is, and then is not what the row's value was bound to."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+def _uuid(data: bytes) -> object:
+    """What is no UUID is given as it is."""
+    if len(data) == 16:
+        return UUID(bytes=data)
+    try:
+        return UUID(data.decode())
+    except ValueError:
+        return data
 
 
 _READ_BINARY: dict[str, Read] = {
@@ -162,8 +186,5 @@ _READ_BINARY: dict[str, Read] = {
     "bytes/1": bytes,
     "str/1": bytes.decode,
 }
-_READ_TEXT: dict[str, Read] = {
-    **_READ_BINARY,
-    "int64/1": lambda part: int(part) if part else None,  # hex(NULL) is empty, as in the missing row of an outer join
-    "uuid/1": lambda part: UUID(part.decode()) if part else None,
-}
+_READ_TEXT: dict[str, Read] = {**_READ_BINARY, "int64/1": int}
+_READ_SQLITE: dict[str, Read] = {"n": lambda _: None, "i": int, "r": float, "t": _text, "b": bytes}

@@ -159,6 +159,43 @@ def test_every_kind_of_bound_column_comes_back_as_it_was(database_url: str, open
     engine.dispose()
 
 
+FORGED = {
+    "number": ("'1_000'", "'abc'", "x'31303030'", "1000.5", "NULL"),
+    "name": ("x'416e6e'", "NULL", "x'ff'"),
+    "empty": ("x''", "NULL"),
+    "tag": ("'t'", "NULL"),
+    "hollow": ("''", "NULL"),
+    "uuid": ("'{00000000}'", "x'00000000000000000000000000000001'", "1", "NULL"),
+}
+
+
+@pytest.mark.parametrize("column", FORGED)
+def test_k08_01_what_sqlite_keeps_as_another_type_is_another_row(quick: Engine, column: str) -> None:
+    table = Table(
+        f"typed_by_{column}",
+        MetaData(),
+        Column("id", Integer, primary_key=True),
+        Column("number", Integer),
+        Column("name", String(9)),
+        Column("empty", String(9)),
+        Column("tag", LargeBinary),
+        Column("hollow", LargeBinary),
+        Column("uuid", Uuid),
+        Column("x", Sealed(Text, bind=column)),
+    )
+    table.metadata.create_all(quick)
+    row = {"number": 1000, "name": "Ann", "empty": "", "tag": b"t", "hollow": b"", "uuid": ONE, "x": "plain§"}
+    with quick.begin() as connection:
+        connection.execute(insert(table), row)
+        assert connection.scalars(select(table.c.x)).all() == ["plain§"]
+        for forged in FORGED[column]:
+            connection.execute(text(f"UPDATE {table.name} SET {column} = {forged}"))
+            with pytest.raises(
+                RowBindingError, match=rf"{table.name}\.x: is bound to its row by {column}, and {column} is"
+            ):
+                connection.scalars(select(table.c.x)).all()
+
+
 def test_bytes_that_bind_are_bytes_in_every_driver(session: Session) -> None:
     session.add(Account(number=5, tag=b"\x00\xff", pin="plain§"))
     session.commit()
