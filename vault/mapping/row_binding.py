@@ -5,17 +5,18 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column, LargeBinary, String, cast
+from sqlalchemy import Column, Integer, LargeBinary, String, cast
 from sqlalchemy.dialects.mysql import CHAR
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.dml import Update
 from sqlalchemy.sql.elements import BinaryExpression, BindParameter, BooleanClauseList, ColumnElement, Grouping
 
+from vault.codecs.integer import exact_int
 from vault.errors import SealedColumnError
 from vault.mapping.sealed_column import SealedColumn
 
-__all__ = ["exactly_pinned", "pinned_row", "pins_of", "refuse_missing"]
+__all__ = ["exactly_pinned", "pinned_row", "pins_of", "refuse_missing", "refuse_stored_otherwise"]
 
 Given = Callable[[Mapping[str, Any]], Any]
 
@@ -77,6 +78,22 @@ def refuse_missing(sealed: SealedColumn, row: Mapping[str, Any], *, updating: bo
             " WHERE, or change the loaded object and flush"
         )
     raise SealedColumnError(f"{sealed.label} is bound to its row: give {names} in the same INSERT")
+
+
+def refuse_stored_otherwise(sealed: SealedColumn, rows: Sequence[Mapping[str, Any]], dialect: Dialect) -> None:
+    """SQLite's driver stores numpy's integers as bytes, in which the row is not the one that a value was bound to.
+
+    Raises: SealedColumnError.
+    """
+    numbers = [column.name for column in sealed.row_columns if isinstance(column.type, Integer)]
+    for name in numbers if dialect.name == "sqlite" else ():
+        for row in rows:
+            value = row.get(name)
+            if not isinstance(value, int) and exact_int(value) is not None:
+                raise SealedColumnError(
+                    f"{sealed.label} is bound to its row by {name}, and SQLite would store"
+                    f" {type(value).__name__} as bytes: give int(...) of it"
+                )
 
 
 def _conjuncts(criteria: Sequence[Any]) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from vault.errors import SealedColumnError
 from vault.mapping.compound_writing import CompoundWriting
 from vault.mapping.defaults import default_value
 from vault.mapping.flush_rows import known_row
-from vault.mapping.row_binding import exactly_pinned, pinned_row, pins_of, refuse_missing
+from vault.mapping.row_binding import exactly_pinned, pinned_row, pins_of, refuse_missing, refuse_stored_otherwise
 from vault.mapping.seal_values import sealed_values
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.statement_plan import PLAN, Handed, StatementPlan
@@ -226,6 +226,7 @@ class _Writing:
             for value, row in zip(values, rows or (), strict=True):
                 if row.get(name) is None and value is not None:
                     refuse_missing(sealed, row, updating=not self.inserting)
+        refuse_stored_otherwise(sealed, rows or (), self.connection.dialect)
         return sealed_values(self.connection.dialect, self.of_statement, sealed, values, rows, inserting=self.inserting)
 
     def _bound_rows(self, sealed: SealedColumn, pins: Mapping[int, Any], rows: list[Row]) -> list[Row]:

@@ -2,11 +2,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
-from sqlalchemy import and_, bindparam, or_, select, update
+from sqlalchemy import and_, bindparam, insert, or_, select, update
 from sqlalchemy.orm import Session
 
-from tests.vault.mapping.clinic import Income
+from tests.vault.mapping.clinic import Income, Letter, Person
 from vault.errors import SealedColumnError
 from vault.mapping.row_binding import pinned_row, pins_of, refuse_missing
 
@@ -44,6 +45,32 @@ def test_a_missing_column_is_named() -> None:
     with pytest.raises(SealedColumnError, match="id, person given by == in WHERE"):
         refuse_missing(sealed, {}, updating=True)
     refuse_missing(sealed, {"id": 1, "person": "p"}, updating=True)
+
+
+NUMPY_ROWS: dict[str, Callable[[Session], object]] = {
+    "object": lambda s: s.add(Letter(id=1, person_id=np.int64(7), body="plain§")),
+    "list": lambda s: s.execute(insert(Letter), [{"id": 1, "person_id": np.int32(7), "body": "plain§"}]),
+    "values": lambda s: s.execute(insert(Letter).values(id=1, person_id=np.int64(7), body="plain§")),
+    "several": lambda s: s.execute(insert(Letter).values([{"id": 1, "person_id": np.int64(7), "body": "plain§"}])),
+}
+
+
+@pytest.mark.parametrize("way", NUMPY_ROWS)
+def test_a_number_of_numpy_binds_only_where_it_is_stored_as_a_number(session: Session, way: str) -> None:
+    session.add(Person(id=7))
+    session.flush()
+    if session.get_bind().dialect.name == "sqlite":
+        with pytest.raises(SealedColumnError, match=r"letter\.body is bound .* by person_id, and SQLite .* give int"):
+            _flushed(session, way)
+        return
+    _flushed(session, way)
+    session.expunge_all()
+    assert session.scalars(select(Letter.body).where(Letter.person_id == 7)).all() == ["plain§"]
+
+
+def _flushed(session: Session, way: str) -> None:
+    NUMPY_ROWS[way](session)
+    session.flush()
 
 
 UPDATES: dict[str, Callable[[str], Any]] = {
