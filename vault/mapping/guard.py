@@ -16,12 +16,14 @@ from sqlalchemy.sql import functions, operators
 from sqlalchemy.sql.elements import (
     BinaryExpression,
     BindParameter,
+    Case,
     ClauseElement,
     ColumnElement,
     Grouping,
     Label,
     Null,
     Over,
+    Tuple,
 )
 from sqlalchemy.sql.lambdas import LambdaElement
 from sqlalchemy.sql.selectable import CompoundSelect, Exists, ScalarSelect, Select, TextualSelect
@@ -82,8 +84,15 @@ def touches_sealed(statement: Any, options: Iterable[Any] = ()) -> bool:
                     refuse(node, parent)
             elif isinstance(node.type, Term | AskedTermType):
                 touched = True
+                if isinstance(node.type, Term) and _compares_parts(parent):
+                    _refuse_chance([node.type], asked=False, about_null=False)
         stack.extend(_children(node, parent is None, may_stand))
     return touched
+
+
+def _compares_parts(parent: Any) -> bool:
+    """Whether what stands there is compared with something that stands elsewhere: (x, y) = (...), CASE x WHEN ..."""
+    return isinstance(parent, Tuple) or (isinstance(parent, Case) and parent.value is not None)
 
 
 def _is_written(parent: Any) -> bool:

@@ -7,7 +7,21 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, ForeignKey, String, Text, bindparam, delete, event, func, insert, select, update
+from sqlalchemy import (
+    Engine,
+    ForeignKey,
+    String,
+    Text,
+    bindparam,
+    case,
+    delete,
+    event,
+    func,
+    insert,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_column
 
@@ -66,6 +80,15 @@ REFUSED = {
         other := aliased(Patient), term_columns(Patient.code)[0] == other.__table__.c.code_bidx_a
     ),
     "self-join": lambda: select(Patient.id).join(Again, Patient.code == Again.code),
+    "tuples of terms": lambda: select(T.c.id).where(
+        tuple_(T.c.code_bidx_a, T.c.ward) == tuple_((other := T.alias()).c.code_bidx_a, other.c.ward)
+    ),
+    "tuples in a subquery": lambda: select(T.c.id).where(
+        tuple_(T.c.code_bidx_a, T.c.ward).in_(select((other := T.alias()).c.code_bidx_a, other.c.ward))
+    ),
+    "terms in CASE": lambda: select(
+        case({(other := T.alias()).c.code_bidx_a: 1}, value=T.c.code_bidx_a, else_=0)
+    ).join_from(T, other, T.c.id == other.c.id),
     "terms of two indexes": lambda: select(T.c.id).where(T.c.name_bidx_a == T.c.email_bidx_a),
 }
 
