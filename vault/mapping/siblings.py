@@ -94,8 +94,17 @@ def _bind_anew(column: "Column[Any]", table: Table) -> None:
 
 
 def refuse_own_index(index: "Index | UniqueConstraint", table: Table) -> None:
-    """No two sealed values are alike, so what holds them unique holds nothing. Raises: DefinitionError."""
+    """No two sealed values are alike, so what holds them unique holds nothing; unequal ones may share a term.
+
+    Raises: DefinitionError.
+    """
+    unique = not isinstance(index, Index) or index.unique
     for column in index.columns:
+        if unique and isinstance(column.type, Term) and not column.type.exact:
+            raise DefinitionError(
+                f"{table.name}.{column.name} holds the terms of a truncated or partial index, which unequal values"
+                " share: unique are the terms of a full-length one"
+            )
         if isinstance(column.type, Declaration):
             raise DefinitionError(
                 f"{table.name}.{column.name}: sealed bytes never repeat; declare Sealed(..., index=BlindIndex(),"

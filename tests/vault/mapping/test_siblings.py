@@ -13,6 +13,7 @@ from tests.vault.mapping.clinic import Base, Person
 from vault.errors import DefinitionError
 from vault.mapping import Sealed, definition_of, term_columns
 from vault.mapping.term_type import Term
+from vault.normalisers.parts import last_four
 from vault.term import BlindIndex
 
 P = Person.__table__
@@ -125,6 +126,16 @@ def test_several_columns_are_unique_through_the_term(quick: Engine) -> None:
         connection.execute(table.insert(), [{"tenant": n, "x": "plain§"} for n in (1, 2)])
         with pytest.raises(IntegrityError):
             connection.execute(table.insert(), {"tenant": 1, "x": "plain§"})
+
+
+@pytest.mark.parametrize("index", [BlindIndex(bits=40), BlindIndex(last_four)])
+@pytest.mark.parametrize("own", [UniqueConstraint, lambda *of: Index("one", *of, unique=True)])
+def test_terms_that_unequal_values_share_are_not_declared_unique(index: BlindIndex, own: Any) -> None:
+    table = Table("shared", MetaData(), Column("tenant", Integer), Column("x", Sealed(Text, index=index)))
+    term = term_columns(table.c.x)[0]
+    with pytest.raises(DefinitionError, match=r"shared\.x_bidx_a holds the terms of a truncated or partial index"):
+        own(table.c.tenant, term)
+    assert Index("fast", table.c.tenant, term) in table.indexes
 
 
 def test_a_table_declared_again_keeps_its_columns() -> None:
