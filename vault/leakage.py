@@ -17,6 +17,8 @@ WIDTHS: Final = (4, 6, 8, 10, 12, 14, 16, 20, 24, 32, 256)
 HANDFUL: Final = 16
 # Ours: a value that one row in fifty has is found by its frequency alone.
 COMMON_SHARE: Final = 0.02
+# Of fewer rows each one has that share by itself.
+FEW_ROWS: Final = round(1 / COMMON_SHARE)
 # Ours: how many other values a term should stand for, so that it does not show which rows have equal ones.
 LEAST_COMPANY: Final = 2
 
@@ -84,8 +86,13 @@ class Leakage:
     @property
     def advice(self) -> str:
         """What to declare, and why."""
-        if not self.rows:
-            return "there is no value yet: measure again when there are"
+        if self.rows < FEW_ROWS and (self.distinct == self.rows or self.distinct > HANDFUL):
+            few = (
+                f"{self.rows} values are too few to tell how often they repeat"
+                if self.rows
+                else "there is no value yet"
+            )
+            return f"{few}: measure again when there are {FEW_ROWS} or more"
         if self.distinct <= HANDFUL:
             few = "the one value is" if self.distinct == 1 else f"of {self.distinct} values each is"
             return (

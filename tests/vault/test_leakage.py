@@ -64,6 +64,11 @@ def test_a_random_function_meets_as_many_as_expected() -> None:
     ("values", "advice"),
     [
         ([], "no value yet"),
+        ([0], "1 values are too few to tell"),
+        ([*range(10)], "10 values are too few to tell"),
+        ([*range(40), 0], "41 values are too few to tell"),
+        ([0, 1] * 10, "no index: of 2 values"),
+        ([*range(50)], "full length: no two rows"),
         ([0, 1] * 500, "no index: of 2 values"),
         ([*range(1000)], "full length: no two rows"),
         ([*range(30)], "full length: no two rows"),
@@ -74,6 +79,10 @@ def test_a_random_function_meets_as_many_as_expected() -> None:
 def test_advice(values: list[int], advice: str) -> None:
     found = Leakage.measured(values)
     assert re.search(advice, found.advice), found.advice
+
+
+def test_one_value_alone_has_no_entropy_and_no_sign() -> None:
+    assert str(Leakage.measured([b"a"]).min_entropy) == "0.0"
 
 
 def test_the_bits_that_hide_leave_each_row_its_company() -> None:

@@ -13,7 +13,7 @@ def test_leakage_is_measured_on_the_real_columns_and_shows_no_value(loaded: Run)
     assert ids["false_positives"]["4"] == 2.5 / 16
     diagnosis = found["visit.diagnosis", "exact/1"]
     assert (diagnosis["rows"], diagnosis["without_term"]) == (3, 1)
-    assert diagnosis["advice"].startswith("no index: of 3 values")
+    assert diagnosis["advice"].startswith("3 values are too few to tell")
     told = loaded("inspect", "leakage", "diagnosis").out
     assert "3 rows with a term, 1 without; 3 distinct values" in told
     assert "gout" not in told
