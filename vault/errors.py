@@ -29,6 +29,7 @@ __all__ = [
     "RetiredKeyError",
     "RowBindingError",
     "SealedColumnError",
+    "SealedOperatorError",
     "TenantError",
     "UnknownGenerationError",
     "UnknownKeyError",
@@ -46,6 +47,14 @@ class DefinitionError(VaultError):
 
 class SealedColumnError(VaultError):
     """A statement uses a sealed column where only a plain one can stand; the message names the remedy."""
+
+
+class SealedOperatorError(SealedColumnError, AttributeError):
+    """An operator that a sealed column has not.
+
+    Also an AttributeError, as SQLAlchemy's own for what a column has not: writing many rows it asks a class for each
+    hybrid property, and leaves out those that work on objects only.
+    """
 
 
 class TenantError(VaultError):

@@ -11,7 +11,7 @@ from sqlalchemy.sql.lambdas import PyWrapper
 from sqlalchemy.sql.operators import OperatorType
 from sqlalchemy.types import TypeEngine
 
-from vault.errors import SealedColumnError
+from vault.errors import SealedOperatorError
 from vault.mapping.asked import Asked
 from vault.mapping.beside import beside, plain_column
 from vault.mapping.sealed_column import SealedColumn
@@ -35,18 +35,18 @@ class SealedComparator(TypeEngine.Comparator[Any]):
     __slots__ = ()
 
     def operate(self, op: OperatorType, *other: Any, **kwargs: Any) -> "ColumnElement[Any]":
-        """Raises: SealedColumnError, which names what to do instead."""
+        """Raises: SealedOperatorError, which names what to do instead."""
         if op in _EQUALITY:
             return self._equal(op, other[0])
         if op in _MEMBERSHIP:
             return self._member(op, other[0])
         if op in (operators.is_, operators.is_not) and (other[0] is None or isinstance(other[0], Null)):
             return super().operate(op, *other, **kwargs)
-        raise SealedColumnError(self._refusal(op))
+        raise SealedOperatorError(self._refusal(op))
 
     def reverse_operate(self, op: OperatorType, other: Any, **kwargs: Any) -> "ColumnElement[Any]":  # noqa: ARG002
-        """Raises: SealedColumnError, always."""
-        raise SealedColumnError(self._refusal(op))
+        """Raises: SealedOperatorError, always."""
+        raise SealedOperatorError(self._refusal(op))
 
     def _equal(self, op: OperatorType, other: Any) -> "ColumnElement[Any]":
         other = _clause(other)
@@ -83,10 +83,10 @@ class SealedComparator(TypeEngine.Comparator[Any]):
             many.expanding, many.expand_op, many.type = True, op, kind
             return term.operate(op, many)
         if isinstance(other, ClauseElement | str | bytes) or not isinstance(other, Iterable):
-            raise SealedColumnError(f"{self._label}: in_() takes a list of values; read a subquery's values first")
+            raise SealedOperatorError(f"{self._label}: in_() takes a list of values; read a subquery's values first")
         members = list(other)
         if any(isinstance(member, ClauseElement) or hasattr(member, "__clause_element__") for member in members):
-            raise SealedColumnError(f"{self._label}: in_() takes a list of plain values, not SQL expressions")
+            raise SealedOperatorError(f"{self._label}: in_() takes a list of plain values, not SQL expressions")
         asked = [Asked(member) for member in members if member is not None]
         return term.operate(op, BindParameter(None, asked, type_=kind, unique=True, expanding=True))
 
@@ -103,26 +103,28 @@ class SealedComparator(TypeEngine.Comparator[Any]):
     def _term(self, *, none_matches_nothing: bool) -> "tuple[ColumnElement[Any], TypeEngine[Any]]":
         owner = self._owner
         if owner is None:
-            raise SealedColumnError("a sealed type outside a table's column cannot be asked: compare the column itself")
+            raise SealedOperatorError(
+                "a sealed type outside a table's column cannot be asked: compare the column itself"
+            )
         index = owner.asked_index
         if index is None:
             if owner.type.index:
-                raise SealedColumnError(
+                raise SealedOperatorError(
                     f"{owner.label} has only truncated or partial indexes, whose terms unequal values share: ask by"
                     " find() or find_all(), which open and compare, or declare BlindIndex() beside them for == and"
                     " in_()"
                 )
-            raise SealedColumnError(
+            raise SealedOperatorError(
                 f"{owner.label} has no index: declare Sealed(..., index=BlindIndex()) to ask by == or in_()"
             )
         if plain_column(self.expr) is None:
-            raise SealedColumnError(
+            raise SealedOperatorError(
                 f"an expression over {owner.label} cannot be asked: compute in Python after reading"
             )
         term = beside(self.expr, owner.term_column(index, "a"))
         if term is None:
             name = owner.term_column(index, "a").name
-            raise SealedColumnError(
+            raise SealedOperatorError(
                 f"{owner.label} is read here without its terms: select {name} too, or ask inside the subquery"
             )
         return _as_entity(term, self.expr), asked_type(owner, index, none_matches_nothing)

@@ -22,12 +22,23 @@ from sqlalchemy import (
     create_engine,
     exists,
     func,
+    insert,
     lambda_stmt,
     literal,
     null,
     select,
 )
-from sqlalchemy.orm import Session, aliased, joinedload, selectinload, with_loader_criteria
+from sqlalchemy.ext.hybrid import hybrid_property
+from sqlalchemy.orm import (
+    DeclarativeBase,
+    Mapped,
+    Session,
+    aliased,
+    joinedload,
+    mapped_column,
+    selectinload,
+    with_loader_criteria,
+)
 
 from kms import Keyring, KeyStore, KmsError, open_provider
 from kms.providers.local import create_key_file
@@ -367,3 +378,30 @@ def test_a_key_that_cannot_be_had_while_asking_is_the_keyrings_own_error(tmp_pat
         with pytest.raises(KmsError) as failure:
             connection.execute(asked)
     assert "s3cr3t" not in str(failure.value)
+
+
+def test_a_hybrid_property_that_works_on_objects_only_stops_no_bulk_insert(quick: Engine) -> None:
+    class Own(DeclarativeBase):
+        pass
+
+    class Rider(Own):
+        __tablename__ = "rider"
+        id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+        name: Mapped[str] = mapped_column(Sealed(Text))
+
+        @hybrid_property
+        def greeting(self) -> str:
+            return self.name + "!"
+
+        @hybrid_property
+        def is_ann(self) -> bool:
+            return self.name == "plain§Ann"
+
+    Own.metadata.create_all(quick)
+    with Session(quick) as session:
+        session.execute(insert(Rider), [{"id": n, "name": "plain§Ann"} for n in (1, 2)])
+        assert [(one.greeting, one.is_ann) for one in session.scalars(select(Rider))] == [("plain§Ann!", True)] * 2
+        with pytest.raises(SealedColumnError, match=r"rider\.name is sealed, \+ cannot work"):
+            select(Rider.greeting)
+        with pytest.raises(SealedColumnError, match=r"rider\.name has no index"):
+            select(Rider).where(Rider.is_ann)
