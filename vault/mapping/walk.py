@@ -15,6 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import BindParameter, Column, Integer, LargeBinary, Select, Table, Uuid, select
 
+from vault.errors import SealedColumnError
 from vault.key_order import after_key
 from vault.mapping.asked import Asked
 from vault.mapping.lookup import Lookup
@@ -26,6 +27,10 @@ ASKED, AFTER, ROWS = "sealed__asked_{}", "sealed__after_{}", "sealed__rows"
 # Ours: so many rows are sorted here, however few are wanted.
 FEW_ROWS: Final = 8
 SORTED_ALIKE: Final = (Integer, Uuid, LargeBinary)
+NO_WALK: Final = (
+    "a primary key does not come back as it is stored (a float, or a Numeric with more digits than declared), and rows"
+    " cannot be read by it page by page: give a rows_a_page= for all, or key the table by integers, texts or UUIDs"
+)
 Values = Callable[[Sequence[Any]], tuple[Any, ...]]
 Read = Callable[[Select[Any], dict[str, Any]], Sequence[Any]]
 
@@ -46,7 +51,10 @@ class Walk:
     sortable: bool
 
     def pages(self, read: Read, asked: Iterable[Asked], rows: int, *, postgresql: bool) -> Iterator[Sequence[Any]]:
-        """The rows that have the terms, in key order. read: what a statement with its parameters gives."""
+        """The rows that have the terms, in key order. read: what a statement with its parameters gives.
+
+        Raises: SealedColumnError where a row comes after its own key, which would never end.
+        """
         parameters: dict[str, Any] = {ASKED.format(n): value for n, value in enumerate(asked)}
         if postgresql and self.sortable:
             few = max(rows, FEW_ROWS)
@@ -58,8 +66,10 @@ class Walk:
         page = read(self.first, parameters)
         yield page
         while len(page) == rows:
-            last = {AFTER.format(n): value for n, value in enumerate(self.key(page[-1]))}
-            page = read(self.following, {**parameters, **last})
+            last = self.key(page[-1])
+            page = read(self.following, {**parameters, **{AFTER.format(n): value for n, value in enumerate(last)}})
+            if page and self.key(page[0]) == last:
+                raise SealedColumnError(NO_WALK)
             yield page
 
 

@@ -2,15 +2,20 @@
 
 from collections.abc import Iterator
 from datetime import date
+from decimal import Decimal
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import (
+    Column,
     Engine,
     ForeignKey,
+    MetaData,
+    Numeric,
     String,
+    Table,
     Text,
     bindparam,
     case,
@@ -245,6 +250,21 @@ def test_a_row_bound_field_is_found_by_a_truncated_index(ward: Session) -> None:
     ward.add_all([Doctor(id=n, number=n, pair=VALUES[n]) for n in range(40)])
     ward.flush()
     assert [doctor.id for doctor in find_all(ward, Doctor, by={Doctor.pair: VALUES[7]}, rows_a_page=2)] == [7]
+
+
+def test_a_key_that_does_not_come_back_as_stored_ends_the_walk_with_an_error(quick: Engine) -> None:
+    table = Table(
+        "measured",
+        MetaData(),
+        Column("at", Numeric(9, 3), primary_key=True),
+        Column("x", Sealed(Text, index=BlindIndex(bits=4))),
+    )
+    table.metadata.create_all(quick)
+    with quick.begin() as connection:
+        connection.execute(insert(table), [{"at": Decimal(n) + Decimal("0.0004"), "x": "plain§"} for n in range(5)])
+        assert len(list(find_all(connection, table, by={"x": "plain§"}))) == 5
+        with pytest.raises(SealedColumnError, match="does not come back as it is stored"):
+            find_all(connection, table, by={"x": "plain§"}, rows_a_page=2).count()
 
 
 class Family(DeclarativeBase):
