@@ -170,15 +170,16 @@ class Job:
             taken, commits, heart, Pace.begin(self.settings.pace), total, lambda: self._hold(store, taken, heart)
         )
         if not result.stopped and self.key_range.is_whole:
-            self._outage().outlast(lambda: self._let_go(taken))
+            self._outage().outlast(lambda: self._let_go(store, taken))
         return result
 
     def _writer(self) -> BatchWriter:
         with self.engine.connect() as connection:
             return batch_writer(connection, self.work.table, self.work.compares, self.work.sets)
 
-    def _let_go(self, taken: Taken) -> None:
+    def _let_go(self, store: JobStore, taken: Taken) -> None:
         with short_transaction(self.engine, self.settings.lock_seconds) as connection:
+            store.require(connection, taken)  # a run that slept must not take out what another has listed
             quarantine.let_go(connection, taken.name.job, taken.name.table, taken.mark)
 
     def _next(self, store: JobStore, taken: Taken) -> tuple[Taken, int]:

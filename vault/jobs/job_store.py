@@ -141,6 +141,10 @@ class JobStore:
         """Add to these columns, in the caller's transaction; the checkpoint stays. Raises: JobRunningError."""
         self._update(connection, taken, **_added(counts))
 
+    def require(self, connection: Connection, taken: Taken) -> None:
+        """Until the caller's transaction ends, nobody else takes the job over. Raises: JobRunningError if one has."""
+        self._update(connection, taken)
+
     def begin_pass(self, taken: Taken, goal: str, total: int) -> None:
         """Raises: JobRunningError."""
         with short_transaction(self.engine, LOCK_SECONDS) as connection:

@@ -135,3 +135,13 @@ def test_without_the_tables_there_are_no_jobs(engine: Engine) -> None:
     assert JobStore(engine).all() == []
     with pytest.raises(JobError):
         JobStore(engine).wish(NAME, JobWish.STOP)
+
+
+def test_what_only_the_owner_of_a_job_may_do_another_is_refused(store: JobStore) -> None:
+    first = store.take(NAME, "goal", 100, silence=5)
+    with store.engine.begin() as connection:
+        store.require(connection, first)
+    store.tell(first, JobState.STOPPED)
+    store.take(NAME, "goal", 100, silence=5)
+    with store.engine.begin() as connection, pytest.raises(JobRunningError):
+        store.require(connection, first)
