@@ -11,6 +11,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from kms import LeaseExpiredError, UnavailableError
 from vault.errors import JobError
 from vault.jobs.contention import was_ended_for_another
+from vault.jobs.full_disk import is_full_disk
 from vault.jobs.refusal import as_job_error
 
 __all__ = ["Outage", "is_outage"]
@@ -22,6 +23,9 @@ LONGEST_PAUSE: Final = 2.0
 # MariaDB: gone away, lost, refused, shutting down, too many connections. PostgreSQL's class 08 and 57P0x likewise.
 MARIADB_CODES: Final = frozenset({1040, 1053, 1077, 1152, 1927, 2002, 2003, 2006, 2013, 2055})
 SQLSTATES: Final = frozenset({"57P01", "57P02", "57P03", "53300"})
+FULL: Final = (
+    "the disk of the database has no room; what was written so far stays: make room, and go on by the same command"
+)
 
 
 def is_outage(error: BaseException) -> bool:
@@ -56,8 +60,8 @@ class Outage:
     def outlast(self, call: Callable[[], T]) -> T:
         """What the call gives, made again until it succeeds.
 
-        Raises: JobError when the outage lasts longer, and for what a database refuses, whose own error may quote a row
-        and is let go of; what the call raises of another kind.
+        Raises: JobError when the outage lasts longer, when the database's disk is full, and for what a database refuses,
+        whose own error may quote a row and is let go of; what the call raises of another kind.
         """
         end: float | None = None
         pause = FIRST_PAUSE
@@ -66,7 +70,9 @@ class Outage:
             try:
                 return call()
             except (DBAPIError, PoolTimeoutError, UnavailableError, LeaseExpiredError) as error:
-                if isinstance(error, DBAPIError) and not is_outage(error):
+                if isinstance(error, DBAPIError) and is_full_disk(error):
+                    refused = JobError(FULL)
+                elif isinstance(error, DBAPIError) and not is_outage(error):
                     refused = as_job_error(error, self.table)
                 reason = _reason(error)
             if refused is not None:
@@ -84,4 +90,6 @@ def _reason(error: Exception) -> str:
     """The driver's own text may quote a row."""
     if isinstance(error, UnavailableError | LeaseExpiredError):
         return str(error)
+    if isinstance(error, DBAPIError) and was_ended_for_another(error):
+        return f"what the job needs of the database is held by somebody else ({type(error.orig).__name__})"
     return f"the database does not answer ({type(getattr(error, 'orig', None) or error).__name__})"

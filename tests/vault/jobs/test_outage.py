@@ -1,4 +1,5 @@
 import itertools
+from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -99,3 +100,18 @@ def test_a_statement_that_cannot_work_is_none(database_url: str) -> None:
         connection.execute(text("SELECT nothing FROM nowhere"))
     assert not is_outage(caught.value)
     assert not is_outage(ValueError())
+
+
+def test_a_lock_that_somebody_holds_for_long_is_told_as_one(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'held.db'}"
+    other = create_engine(url, connect_args={"timeout": 0.01})
+
+    def write() -> None:
+        with other.begin() as connection:
+            connection.execute(text("INSERT INTO t VALUES (1)"))
+
+    with create_engine(url).begin() as holder:
+        holder.execute(text("CREATE TABLE t (x INTEGER)"))
+        holder.execute(text("INSERT INTO t VALUES (1)"))
+        with pytest.raises(JobError, match=r"is held by somebody else \(OperationalError\); what was written"):
+            patient(3, []).outlast(write)
