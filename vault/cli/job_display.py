@@ -19,6 +19,7 @@ from vault.jobs.events import (
     Held,
     Proved,
     RowFailed,
+    RowLeft,
     RowWrong,
     Verified,
     Waiting,
@@ -69,6 +70,8 @@ class _Display:
                 self._row_failed(event)
             case RowWrong():
                 self._row_wrong(event)
+            case RowLeft():
+                self._say(f"  {event.table} {event.key}: {event.reason}; left for another run")
             case Waiting():
                 self._say(f"{event.table}: {event.reason}; waiting, {event.seconds:.0f} s at most")
             case Held(paused=True):

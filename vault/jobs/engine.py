@@ -17,15 +17,17 @@ from sqlalchemy.exc import SQLAlchemyError
 from vault.errors import JobIncompleteError, VaultError
 from vault.jobs import quarantine
 from vault.jobs.batch import CommitsBatches
-from vault.jobs.events import Began, Ended, Event, Held, Proved, Waiting
+from vault.jobs.events import Began, Ended, Event, Held, Proved, RowLeft, Waiting
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import JobName, JobState, JobStore, Taken
 from vault.jobs.key_pages import within
 from vault.jobs.key_range import WHOLE, KeyRange
+from vault.jobs.left_rows import left_rows
 from vault.jobs.one_pass import Pass, PassResult
 from vault.jobs.outage import Outage
 from vault.jobs.pace import Pace, PaceSettings
 from vault.jobs.proof import Proof, prove
+from vault.jobs.quarantine import shown_key
 from vault.jobs.short_transaction import short_transaction
 from vault.jobs.work import BatchWriter, Leased, Work
 from vault.jobs.writing.choice import batch_writer
@@ -151,6 +153,7 @@ class Job:
                 if heart.is_stopping() and tally.outcome is not JobState.COMPLETE:
                     return replace(tally, outcome=JobState.STOPPED)
                 if taken.number >= last or not tally.remaining:
+                    self._tell_left(tally, heart)
                     return tally
             heart.rest(min(LOOK_SECONDS * taken.number, 1.0))  # whoever holds a row may let it go
             taken, total = self._next(store, taken)
@@ -208,6 +211,13 @@ class Job:
         self.notify(Proved(tally.job, tally.table, proof.remaining, tally.failed, proof.reasons))
         outcome = JobState.INCOMPLETE if proof.remaining or tally.failed else JobState.COMPLETE
         return replace(tally, remaining=remaining, why=proof.reasons, outcome=outcome, unsafe_seconds=unsafe)
+
+    def _tell_left(self, tally: Tally, heart: Heart) -> None:
+        """Name some of the rows that are left."""
+        if tally.remaining:
+            found = self._outage().outlast(lambda: left_rows(self.engine, self.work, self.key_range, heart.is_stopping))
+            for row in found:
+                self.notify(RowLeft(tally.job, tally.table, shown_key(row.key), row.reason))
 
     def _hold(self, store: JobStore, taken: Taken, heart: Heart) -> None:
         """Do nothing for as long as an operator wishes."""

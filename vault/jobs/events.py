@@ -11,6 +11,7 @@ __all__ = [
     "Held",
     "Proved",
     "RowFailed",
+    "RowLeft",
     "RowWrong",
     "Verified",
     "Waiting",
@@ -58,6 +59,16 @@ class RowFailed:
     table: str
     key: str
     column: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowLeft:
+    """At the end of a run that leaves rows: one of them, and whether somebody has it locked. key: as JSON."""
+
+    job: str
+    table: str
+    key: str
     reason: str
 
 
@@ -138,11 +149,12 @@ class Verified:
     faults: tuple[tuple[str, str, int], ...]
 
 
-Event = Began | Advanced | RowFailed | Waiting | Held | Proved | Ended | RowWrong | Verified
+Event = Began | Advanced | RowFailed | RowLeft | Waiting | Held | Proved | Ended | RowWrong | Verified
 NAMES: dict[type, str] = {
     Began: "began",
     Advanced: "advanced",
     RowFailed: "row-failed",
+    RowLeft: "row-left",
     Waiting: "waiting",
     Held: "held",
     Proved: "proved",

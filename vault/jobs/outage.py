@@ -60,8 +60,8 @@ class Outage:
     def outlast(self, call: Callable[[], T]) -> T:
         """What the call gives, made again until it succeeds.
 
-        Raises: JobError when the outage lasts longer, when the database's disk is full, and for what a database refuses,
-        whose own error may quote a row and is let go of; what the call raises of another kind.
+        Raises: JobError when the outage lasts longer, when the database's disk is full, and for what a database
+        refuses, whose own error may quote a row and is let go of; what the call raises of another kind.
         """
         end: float | None = None
         pause = FIRST_PAUSE

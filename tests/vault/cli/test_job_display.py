@@ -4,7 +4,7 @@ import json
 from rich.console import Console
 
 from vault.cli.job_display import NAMED_ROWS, job_display
-from vault.jobs.events import Advanced, Began, Ended, Event, Held, Proved, RowFailed, Waiting
+from vault.jobs.events import Advanced, Began, Ended, Event, Held, Proved, RowFailed, RowLeft, Waiting
 
 EVENTS: list[Event] = [
     Began("reencrypt", "visit", 4, resumed=True, number=2, seen=1),
@@ -15,6 +15,7 @@ EVENTS: list[Event] = [
     Held("reencrypt", "visit", paused=True),
     Held("reencrypt", "visit", paused=False),
     Proved("reencrypt", "visit", 1, 1, (("diagnosis", "under key aabbccdd", 1),)),
+    RowLeft("reencrypt", "visit", "[4, 1]", "is locked by somebody else"),
     Ended("reencrypt", "visit", "incomplete", 3, 0, 1, 0),
 ]
 
@@ -35,6 +36,7 @@ def test_in_a_file_there_are_lines_and_no_bar() -> None:
         "visit: the database does not answer (OperationalError); waiting, 120 s at most",
         "visit: paused; go on by: noisevault jobs resume visit",
         "visit: goes on",
+        "  visit [4, 1]: is locked by somebody else; left for another run",
     ]
 
 
