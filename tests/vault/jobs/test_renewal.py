@@ -42,3 +42,11 @@ def test_null_is_never_stale_and_what_is_not_sealed_or_of_an_older_generation_al
     assert is_stale(current, b"\x01\x01abcd" + bytes(28))
     assert not is_stale(current, b"\x01\x02abcd" + bytes(28))
     assert not is_stale(current, b"\x01\x03abcd" + bytes(28))
+
+
+def test_of_a_page_of_bytes_those_too_short_to_be_sealed_are_stale_too() -> None:
+    current = b"\x01\x02abcd"
+    page = [current + bytes(28), b"\x01\x02abce" + bytes(28), current + bytes(28), b"\x07\x02abcd" + bytes(28)]
+    assert due_values(current, page) == [1, 3]
+    assert due_values(current, [*page, current + bytes(27)]) == [1, 3, 4]
+    assert due_values(current, []) == []

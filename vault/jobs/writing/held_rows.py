@@ -24,10 +24,18 @@ __all__ = ["MOST_BYTES", "HoldsAndPuts", "Row", "WritesHeldRows"]
 Row = Sequence[Any]
 # Ours: no statement carries more than so many bytes of new values.
 MOST_BYTES: Final = 16 * 2**20
+BYTES: Final = frozenset({bytes, type(None)})
 
 
 class HoldsAndPuts(Protocol):
     """The statements of one database, for one table. Keys and values are as the driver takes and gives them."""
+
+    def put_if(self, connection: Connection, keys: Sequence[Key], old: Sequence[Row], new: Sequence[Row]) -> int | None:
+        """Set the rows that hold these bytes, compared in the database without reading them; how many there were.
+
+        For keys without NULL and columns of bytes. None: nothing was done, since the three steps are as quick here.
+        """
+        ...
 
     def hold(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
         """Lock what there is of these rows and can be had at once: their keys and compared columns."""
@@ -94,6 +102,10 @@ class WritesHeldRows:
         keys = self._keys.rows([change.key for change in changes])
         old = self._old.rows([change.old for change in changes])
         new = self._new.rows([change.new for change in changes])
+        if self._may_be_put_at_once(keys, old, new):
+            put = self._statements.put_if(connection, keys, old, new)
+            if put is not None:
+                return [True] * len(keys) if put == len(keys) else self._found(connection, keys, new, _names(keys))
         held = self._by_key(self._statements.hold(connection, keys))
         named = _names(keys)
         if self._old.only_bytes:
@@ -106,6 +118,15 @@ class WritesHeldRows:
         if put == len(keys):
             return made
         return self._found(connection, keys, new, named)
+
+    def _may_be_put_at_once(self, keys: Sequence[Key], old: Sequence[Row], new: Sequence[Row]) -> bool:
+        """Whether all that is compared are bytes, as SQLite does not promise, and fits into one statement."""
+        if not self._old.only_bytes or any(None in column for column in zip(*keys, strict=True)):
+            return False
+        given = [*zip(*old, strict=True), *zip(*new, strict=True)]
+        if not all(set(map(type, column)) <= BYTES for column in given):
+            return False
+        return sum(len(value) for column in given for value in column if value is not None) <= self._most_bytes
 
     def _found(self, connection: Connection, keys: list[Key], new: list[Key], named: Sequence[Any]) -> list[bool]:
         """Which rows have what was to be put, where a trigger of the table left some out."""

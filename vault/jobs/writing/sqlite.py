@@ -1,4 +1,7 @@
-"""SQLite: its one writer holds the whole database, so the rows are read again and set one after the other."""
+"""SQLite: its one writer holds the whole database, so the rows are set one after the other.
+
+Bytes are compared by the UPDATE itself. What SQLite would compare by a collation or by its value is read again first.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -37,11 +40,20 @@ class SqliteStatements:
         found = " AND ".join(f"{quote(name)} IS ?" for name in names)
         self._put = f"UPDATE {place} SET {values} WHERE {found}"  # noqa: S608  # quoted names
 
+        self._put_if = f"{self._put} AND {' AND '.join(f'{quote(name)} IS ?' for name in compares)}"
+        self._has_one_row_a_key = _has_one_row_a_key(connection, table, names)
+
+    def put_if(self, connection: Connection, keys: Sequence[Key], old: Sequence[Row], new: Sequence[Row]) -> int | None:
+        """To SQLite, bytes are the same as bytes alone, whatever the collation and the affinity of the column."""
+        if not self._has_one_row_a_key:
+            return None
+        self._begin(connection)
+        rows = [(*values, *key, *was) for key, was, values in zip(keys, old, new, strict=True)]
+        return connection.exec_driver_sql(self._put_if, rows).rowcount
+
     def hold(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
         """Begins the writing transaction, if the caller has not."""
-        driver: Any = connection.connection.driver_connection
-        if not driver.in_transaction:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        self._begin(connection)
         return self._read(connection, keys, self._hold)
 
     def put(self, connection: Connection, keys: Sequence[Key], new: Sequence[Row]) -> int:
@@ -50,6 +62,12 @@ class SqliteStatements:
 
     def look(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
         return self._read(connection, keys, self._look)
+
+    @staticmethod
+    def _begin(connection: Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        if not driver.in_transaction:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     def _read(self, connection: Connection, keys: Sequence[Key], reading: str) -> list[Row]:
         one = f"({','.join('?' * self._width)})"
@@ -62,3 +80,12 @@ class SqliteStatements:
     def _parts(self, keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
         length = max(1, MOST_PARAMETERS // self._width)
         return (keys[at : at + length] for at in range(0, len(keys), length))
+
+
+def _has_one_row_a_key(connection: Connection, table: Table, names: Sequence[str]) -> bool:
+    """Whether the database has that primary key too, so that no two rows have a key that is not NULL."""
+    schema = f"{connection.dialect.identifier_preparer.quote(table.schema)}." if table.schema else ""
+    name = connection.dialect.identifier_preparer.quote(table.name)
+    found = connection.exec_driver_sql(f"PRAGMA {schema}table_info({name})").mappings()
+    keys = {row["name"].lower() for row in found if row["pk"]}
+    return bool(keys) and keys <= {name.lower() for name in names}

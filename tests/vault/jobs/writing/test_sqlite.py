@@ -1,10 +1,10 @@
 """SQLite: any column may hold any type, keys may be NULL, and one writer holds the database."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, LargeBinary
+from sqlalchemy import Engine, LargeBinary, event
 from sqlalchemy.types import JSON, Boolean, Date, DateTime, Float, Integer, Numeric, Text, Time, TypeEngine, Uuid
 
 from tests.vault.jobs.writing.stored_rows import a_table, all_changed, database, read, write
@@ -13,10 +13,41 @@ from vault.jobs.short_transaction import short_transaction
 from vault.jobs.writing.choice import batch_writer
 
 
+def statements_of(engine: Engine, changes: Sequence[Change]) -> list[str]:
+    """What was sent, and that every change was made."""
+    sent: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *arguments: sent.append(arguments[2]))
+    assert all(write(engine, a_table("t"), changes))
+    return [one.split()[0] for one in sent if one.split()[0] in {"SELECT", "WITH", "UPDATE"}]
+
+
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     with database(f"sqlite:///{tmp_path / 'rows.db'}") as engine:
         yield engine
+
+
+def test_bytes_are_compared_where_they_are_set(engine: Engine) -> None:
+    execute(engine, "CREATE TABLE t (id INTEGER PRIMARY KEY, c BLOB)")
+    execute(engine, "INSERT INTO t VALUES (1, x'61'), (2, NULL)")
+    assert statements_of(engine, [Change((1,), (b"a",), (b"b",)), Change((2,), (None,), (b"b",))]) == ["UPDATE"]
+
+
+@pytest.mark.parametrize(
+    "ddl", ["CREATE TABLE t (id INTEGER, c BLOB)", "CREATE TABLE t (a INTEGER, id, c BLOB, PRIMARY KEY (a, id))"]
+)
+def test_where_two_rows_may_have_a_key_they_are_read_first_and_left(engine: Engine, ddl: str) -> None:
+    execute(engine, ddl)
+    execute(engine, "INSERT INTO t (id, c) VALUES (1, x'61'), (1, x'61'), (2, x'61'), (3, x'62')")
+    changes = [Change((at,), (b"a",), (b"new",)) for at in (1, 2, 3)]
+    assert write(engine, a_table("t"), changes) == [False, True, False]
+
+
+def test_a_text_where_bytes_were_read_is_not_the_same(engine: Engine) -> None:
+    execute(engine, "CREATE TABLE t (id INTEGER PRIMARY KEY, c BLOB COLLATE NOCASE)")
+    execute(engine, "INSERT INTO t VALUES (1, 'a'), (2, x'61')")
+    assert write(engine, a_table("t"), [Change((at,), (b"a",), (b"new",)) for at in (1, 2)]) == [False, True]
+    assert write(engine, a_table("t"), [Change((1,), ("A",), (b"new",))]) == [False], "NOCASE does not compare"
 
 
 def execute(engine: Engine, statement: str) -> None:
@@ -74,17 +105,16 @@ def test_a_batch_is_found_by_the_key_s_index(engine: Engine) -> None:
         driver = connection.connection.driver_connection
         assert driver is not None
         driver.set_trace_callback(statements.append)
-        assert writer.write(connection, [Change((1, "y"), (b"\x02",), (b"new",))]) == [True]
+        changes = [Change((at, "y"), (b"\x02",), (b"new",)) for at in (1, 9)]
+        assert writer.write(connection, changes) == [True, False]
         driver.set_trace_callback(None)
         plans = [
             plan
             for statement in statements
             for *_, plan in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}").all()
         ]
-    assert [plan for plan in plans if "a FROM b?" in plan] == [
-        "SEARCH a FROM b? USING PRIMARY KEY (k:?=? AND b=?)",
-        "SEARCH a FROM b? USING PRIMARY KEY (k:?=? AND b=?)",
-    ]
+    found = [plan for plan in plans if "a FROM b?" in plan]
+    assert found == ["SEARCH a FROM b? USING PRIMARY KEY (k:?=? AND b=?)"] * 3, "set, set, and looked at"
 
 
 def test_more_keys_than_one_statement_takes_go_in_several(engine: Engine) -> None:
