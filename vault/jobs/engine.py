@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from vault.errors import JobIncompleteError, VaultError
 from vault.jobs import quarantine
 from vault.jobs.batch import CommitsBatches
+from vault.jobs.compared import compared_table
 from vault.jobs.events import Began, Ended, Event, Held, Proved, RowLeft, Waiting
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import JobName, JobState, JobStore, Taken
@@ -178,7 +179,9 @@ class Job:
 
     def _writer(self) -> BatchWriter:
         with self.engine.connect() as connection:
-            return batch_writer(connection, self.work.table, self.work.compares, self.work.sets)
+            work = self.work
+            compared = compared_table(work.table, work.compares, self.engine.dialect.name)
+            return batch_writer(connection, work.table, work.compares, work.sets, compared=compared)
 
     def _let_go(self, store: JobStore, taken: Taken) -> None:
         with short_transaction(self.engine, self.settings.lock_seconds) as connection:

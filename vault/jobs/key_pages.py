@@ -33,12 +33,19 @@ ROW_VALUES: Final = frozenset({"postgresql", "sqlite"})
 MARIADB: Final = frozenset({"mysql", "mariadb"})
 
 
-def page_statement(table: Table, reads: Sequence[str], key_range: KeyRange, rows: int, dialect: str) -> Select[Any]:
-    """The first page of a range: the primary key and `reads`, at most `rows` rows, in key order."""
+def page_statement(
+    table: Table,
+    reads: Sequence[str],
+    key_range: KeyRange,
+    rows: int,
+    dialect: str,
+    others: Sequence[ColumnElement[Any]] = (),
+) -> Select[Any]:
+    """The first page of a range: the primary key, `reads` and others, at most `rows` rows, in key order."""
     keys = list(table.primary_key.columns)
     told = [_told(key, dialect) for key in keys]
     also = [_declared(table.c[name]) if name in table.primary_key.columns else table.c[name] for name in reads]
-    return select(*told, *also).where(*within(table, key_range, dialect)).order_by(*keys).limit(rows)
+    return select(*told, *also, *others).where(*within(table, key_range, dialect)).order_by(*keys).limit(rows)
 
 
 def key_of(table: Table, row: Any) -> Key:

@@ -12,6 +12,7 @@ from sqlalchemy import Engine, RowMapping
 from vault.errors import DefinitionError
 from vault.jobs.batch import Batch, CommitsBatches, Committed
 from vault.jobs.change import Change, Failed
+from vault.jobs.compared import compared_columns, with_what_was_read
 from vault.jobs.events import Advanced, Event, RowFailed
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import Taken
@@ -114,7 +115,9 @@ class Pass:
                 return result
 
     def _read(self, at: KeyRange, rows: int) -> Sequence[RowMapping]:
-        statement = page_statement(self.work.table, self.work.reads, at, rows, self.engine.dialect.name)
+        table, dialect = self.work.table, self.engine.dialect.name
+        as_stored = compared_columns(table, self.work.compares, dialect)
+        statement = page_statement(table, self.work.reads, at, rows, dialect, as_stored)
 
         def read() -> Sequence[RowMapping]:
             with self.engine.connect() as connection:
@@ -133,7 +136,10 @@ class Pass:
         return replace(at, after=last)
 
     def _renew(self, page: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
-        return self.outage.outlast(lambda: self.work.renew(page)) if page else ([], [])
+        if not page:
+            return [], []
+        changes, failed = self.outage.outlast(lambda: self.work.renew(page))
+        return with_what_was_read(changes, self.work.table, self.work.compares, page), failed
 
     def _rehearsed(self, page: Sequence[RowMapping]) -> tuple[int, list[Failed]]:
         work = self.work

@@ -35,7 +35,10 @@ class Work(Protocol):
 
     @property
     def compares(self) -> Sequence[str]:
-        """Of these, the source columns: a row is written only if each still holds, byte for byte, what was read."""
+        """Of these, the source columns: a row is written only if each still holds, byte for byte, what was read.
+
+        The engine reads them as they are stored too, and compares that (compared.py), of whatever type they are.
+        """
         ...
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import time
 from typing import Any
 
-from sqlalchemy import Column, Dialect, Table, Text, cast, type_coerce
+from sqlalchemy import Column, ColumnElement, Dialect, Table, type_coerce
 from sqlalchemy.dialects.postgresql import DOMAIN
 from sqlalchemy.types import (
     ARRAY,
@@ -32,9 +32,10 @@ from sqlalchemy.types import (
 
 from vault.errors import DefinitionError
 from vault.jobs.writing.sameness import as_span
+from vault.jobs.writing.stored_double import StoredDouble
 from vault.jobs.writing.stored_text import StoredText
 
-__all__ = ["bind_to_stored", "refuse", "require_comparable", "stored_columns"]
+__all__ = ["bind_to_stored", "refuse", "require_comparable", "stored_column", "stored_columns"]
 
 Bind = Callable[[Any], Any]
 
@@ -61,7 +62,14 @@ def require_comparable(table: Table, names: Sequence[str], dialect: Dialect) -> 
 
 def stored_columns(table: Table, names: Sequence[str]) -> list[Any]:
     """The columns as the driver reads them, for a SELECT."""
-    return [_stored(table.c[name]) for name in names]
+    return [stored_column(table.c[name], table.c[name].type) for name in names]
+
+
+def stored_column(column: "Column[Any]", kind: TypeEngine[Any]) -> ColumnElement[Any]:
+    """A column as the driver reads it; kind: StoredText or StoredDouble for another form of it."""
+    if isinstance(kind, StoredText | StoredDouble):
+        return kind.column_expression(column)
+    return type_coerce(column, NULLTYPE)
 
 
 def bind_to_stored(kind: TypeEngine[Any], dialect: Dialect) -> Bind | None:
@@ -107,10 +115,6 @@ def _is_comparable(kind: TypeEngine[Any], dialect: Dialect) -> bool:
     if isinstance(kind, ARRAY):
         return _is_comparable(kind.item_type, dialect)
     return True
-
-
-def _stored(column: "Column[Any]") -> Any:
-    return cast(column, Text) if isinstance(column.type, StoredText) else type_coerce(column, NULLTYPE)
 
 
 def _integral(value: Any) -> Any:

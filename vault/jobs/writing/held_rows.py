@@ -78,18 +78,19 @@ class WritesHeldRows:
         self,
         statements: HoldsAndPuts,
         table: Table,
+        compared: Table,
         compares: Sequence[str],
         sets: Sequence[str],
         dialect: Dialect,
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        """most_bytes: of new values in one statement."""
+        """compared: the table with the types that it is compared by. most_bytes: of new values in one statement."""
         keys = [column.name for column in table.primary_key.columns]
         self._statements = statements
         self._most_bytes = most_bytes
         self._width = len(keys)
         self._keys = _Binds.of(table, keys, dialect)
-        self._old = _Binds.of(table, compares, dialect)
+        self._old = _Binds.of(compared, compares, dialect)
         self._new = _Binds.of(table, sets, dialect)
 
     def write(self, connection: Connection, changes: Sequence[Change]) -> list[bool]:

@@ -32,6 +32,7 @@ class MariadbStatements:
         self,
         connection: Connection,
         table: Table,
+        compared: Table,
         columns: Mapping[str, MariadbColumn],
         compares: Sequence[str],
         sets: Sequence[str],
@@ -42,15 +43,15 @@ class MariadbStatements:
         keys = ", ".join(map(quote, names))
         place = connection.dialect.identifier_preparer.format_table(table)
 
-        def reading(others: Sequence[str]) -> str:
+        def reading(table: Table, others: Sequence[str]) -> str:
             read = select(*stored_columns(table, names), *stored_columns(table, others))
             hinted = read.with_hint(table, "FORCE INDEX (PRIMARY)")
             return f"{hinted.compile(dialect=connection.dialect)} WHERE ({keys}) IN "
 
         self._by_row = any(columns[name].kind in BY_ROW for name in names)
         self._single = len(names) == 1
-        self._hold = (f"{IN_KEY_ORDER}{reading(compares)}", f" ORDER BY {keys} FOR UPDATE SKIP LOCKED")
-        self._look = f"{IN_KEY_ORDER}{reading(sets)}"
+        self._hold = (f"{IN_KEY_ORDER}{reading(compared, compares)}", f" ORDER BY {keys} FOR UPDATE SKIP LOCKED")
+        self._look = f"{IN_KEY_ORDER}{reading(table, sets)}"
         self._aliases = [f"k{at}" for at in range(len(names))] + [f"n{at}" for at in range(len(sets))]
         on = [f"t.{quote(name)} = {_given(f'k{at}', columns[name])}" for at, name in enumerate(names)]
         values = [f"t.{quote(name)} = g.n{at}" for at, name in enumerate(sets)]

@@ -9,6 +9,7 @@ from sqlalchemy.types import Float, Numeric
 
 from vault.errors import DefinitionError
 from vault.jobs.writing.comparable import refuse
+from vault.jobs.writing.stored_double import StoredDouble
 from vault.jobs.writing.stored_text import StoredText
 
 __all__ = ["MariadbColumn", "mariadb_columns", "touched_columns"]
@@ -24,6 +25,7 @@ WHERE table_schema = coalesce(:schema, database()) AND table_name = :table
 """)
 # Read with six digits, whatever it holds.
 SINGLE: Final = "float"
+BINARY: Final = frozenset({SINGLE, "double"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,10 @@ def _require_exact(table: Table, name: str, row: Any) -> None:
     declared = table.c[name].type
     if isinstance(declared, StoredText):
         return
+    if isinstance(declared, StoredDouble):
+        if row.kind in BINARY:
+            return
+        raise refuse(table, name, row.kind, "is declared as a float, of which it is read with a loss")
     loses = row.kind == SINGLE
     if isinstance(declared, Numeric | Float):
         loses = loses or declared.asdecimal is not (row.kind == "decimal")

@@ -57,6 +57,7 @@ class PostgresStatements:
     def __init__(
         self,
         table: Table,
+        compared: Table,
         columns: Mapping[str, PostgresColumn],
         compares: Sequence[str],
         sets: Sequence[str],
@@ -68,21 +69,14 @@ class PostgresStatements:
         values = [columns[name] for name in sets]
         self._keys, self._values = keys, values
         own = list(table.primary_key.columns)
-        given = _given("g", {"k": keys})
-        if len(keys) == 1 and not keys[0].is_array:
-            (condition,) = [own[0] == any_(_array("k0", keys[0]))]
-        else:
-            condition = tuple_(*own).in_(select(*_members(given, "k", keys)))
-        names = [key.name for key in own]
-        self._look: Select[Any] = select(*stored_columns(table, names), *stored_columns(table, sets)).where(condition)
+        self._look = _reading(table, keys, sets)
         # Setting a column of a unique index takes the stronger lock, which the weaker might have to wait for.
         weaker = not any(value.is_unique for value in values)
         self._may_wait = not weaker
         self._hold: Select[Any] = (
-            select(*stored_columns(table, names), *stored_columns(table, compares))
-            .where(condition)
-            .order_by(*own)
-            .with_for_update(skip_locked=True, key_share=weaker, of=table)
+            _reading(compared, keys, compares)
+            .order_by(*compared.primary_key.columns)
+            .with_for_update(skip_locked=True, key_share=weaker, of=compared)
         )
         given = _given("g", {"k": keys, "n": values})
         self._put = (
@@ -123,6 +117,16 @@ class PostgresStatements:
             for letter, given in rows.items()
             for at, values in enumerate(zip(*given, strict=True))
         }
+
+
+def _reading(table: Table, keys: Sequence[PostgresColumn], others: Sequence[str]) -> Select[Any]:
+    """The rows of a batch: their keys and the other columns, as the driver reads them."""
+    own = list(table.primary_key.columns)
+    if len(keys) == 1 and not keys[0].is_array:
+        condition = own[0] == any_(_array("k0", keys[0]))
+    else:
+        condition = tuple_(*own).in_(select(*_members(_given("g", {"k": keys}), "k", keys)))
+    return select(*stored_columns(table, [key.name for key in own]), *stored_columns(table, others)).where(condition)
 
 
 class _Named(UserDefinedType[Any]):

@@ -21,12 +21,14 @@ MOST_PARAMETERS: Final = 900
 class SqliteStatements:
     """Satisfies HoldsAndPuts. A key that holds NULL, which SQLite allows, is found by IS."""
 
-    def __init__(self, connection: Connection, table: Table, compares: Sequence[str], sets: Sequence[str]) -> None:
+    def __init__(
+        self, connection: Connection, table: Table, compared: Table, compares: Sequence[str], sets: Sequence[str]
+    ) -> None:
         quote = connection.dialect.identifier_preparer.quote
         names = [key.name for key in table.primary_key.columns]
         place = connection.dialect.identifier_preparer.format_table(table)
 
-        def reading(others: Sequence[str]) -> str:
+        def reading(table: Table, others: Sequence[str]) -> str:
             read = select(*stored_columns(table, names), *stored_columns(table, others))
             columns, _, _ = str(read.compile(dialect=connection.dialect)).rpartition("\nFROM ")
             on = " AND ".join(f"{place}.{quote(name)} IS g.k{at}" for at, name in enumerate(names))
@@ -35,7 +37,7 @@ class SqliteStatements:
 
         self._width = len(names)
         self._given = f"WITH g ({', '.join(f'k{at}' for at in range(len(names)))}) AS (VALUES "
-        self._hold, self._look = reading(compares), reading(sets)
+        self._hold, self._look = reading(compared, compares), reading(table, sets)
         values = ", ".join(f"{quote(name)} = ?" for name in sets)
         found = " AND ".join(f"{quote(name)} IS ?" for name in names)
         self._put = f"UPDATE {place} SET {values} WHERE {found}"  # noqa: S608  # quoted names

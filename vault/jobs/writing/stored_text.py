@@ -6,8 +6,8 @@ nothing, and an interval of a month becomes thirty days. Their text can be compa
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Text, cast
-from sqlalchemy.types import UserDefinedType
+from sqlalchemy import ColumnElement, Text, cast, type_coerce
+from sqlalchemy.types import NULLTYPE, UserDefinedType
 
 __all__ = ["StoredText"]
 
@@ -21,4 +21,4 @@ class StoredText(UserDefinedType[str]):
         return "TEXT"
 
     def column_expression(self, colexpr: ColumnElement[Any]) -> ColumnElement[Any]:
-        return cast(colexpr, Text)
+        return cast(type_coerce(colexpr, NULLTYPE), Text)
