@@ -23,6 +23,7 @@ __all__ = [
     "JobRunningError",
     "JobTablesError",
     "KeyInUseError",
+    "ModeChangedError",
     "NotSealedError",
     "OtherTenantError",
     "PolicyError",
@@ -125,6 +126,19 @@ class KeyInUseError(VaultError):
 
 class ChangeoverError(VaultError):
     """A changeover cannot begin, go on or end as it was asked to; the message says what it waits for."""
+
+
+class ModeChangedError(VaultError):
+    """A statement was compiled in a mode of a migrating field that has ended since: the same statement runs anew."""
+
+    def __init__(self, table: str, column: str, mode: str) -> None:
+        super().__init__(table, column, mode)
+        self.table = table
+        self.column = column
+
+    def __str__(self) -> str:
+        table, column, mode = self.args
+        return f"the statement was compiled while {table}.{column} was in mode {mode}, which has ended: run it again"
 
 
 class DefinitionChangedError(VaultError):

@@ -15,7 +15,7 @@ from vault.index_slot import SlotPin
 from vault.term import BlindIndex, asked_encoding, equality_encoding
 from vault.term_maker import TermMaker
 
-__all__ = ["SlotTerms"]
+__all__ = ["SlotTerms", "declared_matcher"]
 
 Encoding = Callable[[object], bytes | None]
 NOTHING_TO_LOOK_UP: Final = "there is nothing to look up in what is asked for"
@@ -64,8 +64,18 @@ class SlotTerms:
         return self._maker.term(encoding)
 
     def matcher(self, asked: object) -> Callable[[object], bool]:
-        wanted, equality = self._asked(asked), self._equality
-        return lambda value: value is not None and equality(value) == wanted
+        return _matcher(self._equality, self._asked(asked))
+
+
+def declared_matcher(definition: FieldDefinition, index: BlindIndex) -> Callable[[object], Callable[[object], bool]]:
+    """What SlotTerms.matcher is, of an index as it is declared, whatever its slots hold."""
+    codec = codec_named(unpadded_id(definition.codec))
+    equality, asked_as = equality_encoding(codec, index.normaliser), asked_encoding(codec, index.normaliser)
+    return lambda asked: _matcher(equality, asked_as(asked))
+
+
+def _matcher(equality: Encoding, wanted: bytes | None) -> Callable[[object], bool]:
+    return lambda value: value is not None and equality(value) == wanted
 
 
 def _derivation(definition: FieldDefinition, index: BlindIndex, keyring_id: bytes) -> Callable[[SecretKey], SecretKey]:

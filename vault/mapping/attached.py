@@ -13,6 +13,7 @@ from sqlalchemy.engine import Dialect
 
 from vault.errors import SealedColumnError
 from vault.mapping.pinned_execution import keep_to_one_plan
+from vault.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from sqlalchemy import Column
@@ -31,6 +32,9 @@ class OpensFields(Protocol):
     def field(self, definition: "FieldDefinition") -> "Field": ...
 
     def compound(self, definition: "CompoundDefinition") -> "CompoundTerms": ...
+
+    @property
+    def modes(self) -> Modes: ...
 
 
 class Declared(Hashable, Protocol):
@@ -71,6 +75,19 @@ class Attached(Protocol):
         """What makes the terms over several columns; tenant: as of field."""
         ...
 
+    @property
+    def mode_changes(self) -> int:
+        """As of Modes.changes."""
+        ...
+
+    def mode(self, declared: Declared) -> Mode:
+        """The mode in force of a migrating field. Raises: KmsError."""
+        ...
+
+    def may_run(self, declared: Declared, mode: Mode) -> bool:
+        """As of Modes.may_run."""
+        ...
+
     def opener(self, declared: Declared) -> Callable[..., Any]:
         """A function from a sealed value, perhaps with its row, to the value. It may be kept for the engine's life."""
         ...
@@ -100,6 +117,16 @@ class AttachedVault:
             _refuse_tenants(declared)
             found = self._compounds[declared] = self.opened.compound(declared.definition)
         return found
+
+    @property
+    def mode_changes(self) -> int:
+        return self.opened.modes.changes
+
+    def mode(self, declared: Declared) -> Mode:
+        return self.opened.modes.mode(declared.definition)
+
+    def may_run(self, declared: Declared, mode: Mode) -> bool:
+        return self.opened.modes.may_run(declared.definition, mode)
 
     def opener(self, declared: Declared) -> Callable[..., Any]:
         return self.field(declared).open

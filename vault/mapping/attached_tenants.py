@@ -10,10 +10,11 @@ from weakref import WeakKeyDictionary
 
 from vault.compound_terms import CompoundTerms
 from vault.definition import FieldDefinition
-from vault.errors import OtherTenantError, TenantError, UnknownKeyError
+from vault.errors import DefinitionError, OtherTenantError, TenantError, UnknownKeyError
 from vault.field import Field
 from vault.index_home import at_home
 from vault.mapping.attached import Declared, DeclaredCompound, OpensFields
+from vault.mode import Mode
 
 __all__ = ["AttachedTenants", "tenant_name"]
 
@@ -70,6 +71,18 @@ class AttachedTenants:
         if found is None:
             found = compounds[declared] = vault.compound(declared.definition)
         return found
+
+    mode_changes = 0
+
+    def mode(self, declared: Declared) -> Mode:
+        """Raises: DefinitionError: a plaintext column has the rows of all tenants, each keyring modes of its own."""
+        raise DefinitionError(
+            f"{declared.definition.label} is migrating, on an engine with a vault of tenants: migrate it by an engine"
+            " with one keyring"
+        )
+
+    def may_run(self, declared: Declared, mode: Mode) -> bool:
+        return mode is self.mode(declared)
 
     def _of(self, vault: OpensFields, declared: Declared, definition: FieldDefinition) -> Field:
         fields = self._fields.get(vault)

@@ -12,7 +12,7 @@ from sqlalchemy import Column, FromClause, Label, Table
 from sqlalchemy.sql.elements import ClauseElement, ColumnClause, ColumnElement, Grouping
 from sqlalchemy.sql.selectable import AliasedReturnsRows, CompoundSelect
 
-__all__ = ["beside", "plain_column"]
+__all__ = ["beside", "of_row", "plain_column"]
 
 
 def plain_column(expression: ClauseElement) -> "ColumnClause[Any] | None":
@@ -31,6 +31,12 @@ def beside(expression: ClauseElement, wanted: "Column[Any]") -> "ColumnElement[A
     if _is_row_of(here.table, wanted):
         return here.table.c.get(wanted.key)
     return next((candidate for candidate in here.table.c if _same_way(here, candidate, wanted)), None)
+
+
+def of_row(column: "ColumnClause[Any]", wanted: "Column[Any]") -> "ColumnElement[Any] | None":
+    """The neighbour of a column of the table of wanted, or of an alias of it; None elsewhere, as of a subquery."""
+    source = column.table
+    return source.c.get(wanted.key) if source is not None and _is_row_of(source, wanted) else None
 
 
 def _is_row_of(source: FromClause, wanted: "Column[Any]") -> bool:

@@ -12,10 +12,11 @@ from sqlalchemy.sql.operators import OperatorType
 from sqlalchemy.types import TypeEngine
 
 from vault.errors import SealedOperatorError
+from vault.mapping.ask_by_mode import AskByMode, JoinByMode
 from vault.mapping.asked import Asked
 from vault.mapping.beside import beside, plain_column
 from vault.mapping.sealed_column import SealedColumn
-from vault.mapping.term_type import asked_type
+from vault.mapping.term_type import AskedTerm, asked_type
 from vault.term import BlindIndex
 
 __all__ = ["SealedComparator"]
@@ -57,9 +58,11 @@ class SealedComparator(TypeEngine.Comparator[Any]):
             terms = self._equal_columns(op, other)
             return super().operate(op, other) if terms is None else terms
         term, kind = self._term(none_matches_nothing=False)
-        if isinstance(other, BindParameter):
-            return term.operate(op, TypeCoerce(other, kind))
-        return term.operate(op, BindParameter(None, Asked(other), type_=kind, unique=True))
+        if not isinstance(other, BindParameter):
+            return self._ask(op, term, BindParameter(None, Asked(other), type_=kind, unique=True), kind)
+        if self._is_migrating:
+            return AskByMode(self.expr, term, op, other, kind)
+        return term.operate(op, TypeCoerce(other, kind))
 
     def _equal_columns(self, op: OperatorType, other: "ColumnElement[Any]") -> "ColumnElement[Any] | None":
         """Two occurrences of one field, as in a self-join, or of two that share an index: term against term."""
@@ -71,9 +74,12 @@ class SealedComparator(TypeEngine.Comparator[Any]):
             return None
         left = beside(self.expr, mine.term_column(pair[0], "a"))
         right = beside(other, theirs.term_column(pair[1], "a"))
-        return (
-            None if left is None or right is None else _as_entity(left, self.expr).operate(op, _as_entity(right, other))
-        )
+        if left is None or right is None:
+            return None
+        left, right = _as_entity(left, self.expr), _as_entity(right, other)
+        if mine.plaintext is not None or theirs.plaintext is not None:
+            return JoinByMode(self.expr, other, op, left, right)
+        return left.operate(op, right)
 
     def _member(self, op: OperatorType, other: Any) -> "ColumnElement[Any]":
         other = _clause(other)
@@ -81,14 +87,25 @@ class SealedComparator(TypeEngine.Comparator[Any]):
         if isinstance(other, BindParameter):
             many: Any = other._clone(maintain_key=True)
             many.expanding, many.expand_op, many.type = True, op, kind
-            return term.operate(op, many)
+            return self._ask(op, term, many, kind)
         if isinstance(other, ClauseElement | str | bytes) or not isinstance(other, Iterable):
             raise SealedOperatorError(f"{self._label}: in_() takes a list of values; read a subquery's values first")
         members = list(other)
         if any(isinstance(member, ClauseElement) or hasattr(member, "__clause_element__") for member in members):
             raise SealedOperatorError(f"{self._label}: in_() takes a list of plain values, not SQL expressions")
         asked = [Asked(member) for member in members if member is not None]
-        return term.operate(op, BindParameter(None, asked, type_=kind, unique=True, expanding=True))
+        return self._ask(op, term, BindParameter(None, asked, type_=kind, unique=True, expanding=True), kind)
+
+    def _ask(
+        self, op: OperatorType, term: "ColumnElement[Any]", parameter: "BindParameter[Any]", kind: AskedTerm
+    ) -> "ColumnElement[Any]":
+        if self._is_migrating:
+            return AskByMode(self.expr, term, op, parameter, kind)
+        return term.operate(op, parameter)
+
+    @property
+    def _is_migrating(self) -> bool:
+        return self._owner is not None and self._owner.plaintext is not None
 
     @property
     def _owner(self) -> SealedColumn | None:
@@ -100,7 +117,7 @@ class SealedComparator(TypeEngine.Comparator[Any]):
         owner = self._owner
         return "a sealed expression" if owner is None else owner.label
 
-    def _term(self, *, none_matches_nothing: bool) -> "tuple[ColumnElement[Any], TypeEngine[Any]]":
+    def _term(self, *, none_matches_nothing: bool) -> "tuple[ColumnElement[Any], AskedTerm]":
         owner = self._owner
         if owner is None:
             raise SealedOperatorError(

@@ -173,6 +173,11 @@ class CompoundColumn:
         if self.declared.unique and not self.definition.answers_equality:
             raise DefinitionError(f"{self.label}: unique=True needs a full-length index over whole values")
         _ = self.tenant
+        for part in self.parts:
+            if part.plaintext is not None:
+                raise DefinitionError(
+                    f"{self.label} is over {part.column.name}, which is migrating: declare the index when that is done"
+                )
         counts = [most_values(part.type.stored) for part in self.parts]
         rows = 1
         for count in counts:

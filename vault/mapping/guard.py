@@ -18,6 +18,7 @@ from sqlalchemy.sql.elements import (
     BindParameter,
     Case,
     ClauseElement,
+    ColumnClause,
     ColumnElement,
     Grouping,
     Label,
@@ -30,9 +31,12 @@ from sqlalchemy.sql.selectable import CompoundSelect, Exists, ScalarSelect, Sele
 from sqlalchemy.sql.visitors import HasTraverseInternals, iterate
 
 from vault.errors import SealedColumnError
-from vault.mapping.refusal import refuse
+from vault.mapping.ask_by_mode import AskByMode, JoinByMode
+from vault.mapping.plaintext_column import is_plaintext
+from vault.mapping.refusal import refuse, refuse_plaintext
 from vault.mapping.sealed_column import Declaration
 from vault.mapping.table_plan import plan_of
+from vault.mapping.term_column import is_as_stored
 from vault.mapping.term_type import AskedTermType, Term
 
 __all__ = ["touches_sealed"]
@@ -75,19 +79,27 @@ def touches_sealed(statement: Any, options: Iterable[Any] = ()) -> bool:
         if isinstance(node, LambdaElement):
             node = node._resolved
         if isinstance(node, ColumnElement):
-            if isinstance(node.type, Declaration):
-                touched = True
-                if isinstance(node, BindParameter):
-                    if not _is_written(parent):
-                        refuse(node, "a parameter of its type")
-                elif not may_stand:
-                    refuse(node, parent)
-            elif isinstance(node.type, Term | AskedTermType):
-                touched = True
-                if isinstance(node.type, Term) and _compares_parts(parent):
-                    _refuse_chance([node.type], asked=False, about_null=False)
+            touched |= _is_of_sealed(node, parent, may_stand)
         stack.extend(_children(node, parent is None, may_stand))
     return touched
+
+
+def _is_of_sealed(node: "ColumnElement[Any]", parent: Any, may_stand: bool) -> bool:
+    """Whether an expression is a sealed column or its terms. Raises: as touches_sealed."""
+    if isinstance(node.type, Declaration):
+        if isinstance(node, BindParameter):
+            if not _is_written(parent):
+                refuse(node, "a parameter of its type")
+        elif not may_stand:
+            refuse(node, parent)
+        return True
+    if isinstance(node.type, Term | AskedTermType):
+        if isinstance(node.type, Term) and _compares_parts(parent):
+            _refuse_chance([node.type], asked=False, about_null=False)
+        return True
+    if isinstance(node, ColumnClause) and is_plaintext(node) and not is_as_stored(node):
+        refuse_plaintext(node)
+    return False
 
 
 def _compares_parts(parent: Any) -> bool:
@@ -100,7 +112,7 @@ def _is_written(parent: Any) -> bool:
     return isinstance(parent, Insert | Update) or getattr(parent, "__visit_name__", "") in _ON_CONFLICT
 
 
-def _children(node: Any, outermost: bool, may_stand: bool) -> Iterable[Visit]:
+def _children(node: Any, outermost: bool, may_stand: bool) -> Iterable[Visit]:  # noqa: PLR0912  # one line a kind
     visits: Iterable[Visit] = ()
     match node:
         case Select():
@@ -111,6 +123,10 @@ def _children(node: Any, outermost: bool, may_stand: bool) -> Iterable[Visit]:
             visits = _of_dml(node, outermost)
         case BinaryExpression():
             visits = _of_comparison(node)
+        case AskByMode():
+            visits = [(part, node, True) for part in (node.sealed, node.term)]
+        case JoinByMode():
+            visits = [(part, node, True) for part in (node.left, node.right, node.left_term, node.right_term)]
         case Exists() | ScalarSelect():
             visits = [(child, node, True) for child in node.get_children()]
         case Label() | Grouping():

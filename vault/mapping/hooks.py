@@ -19,10 +19,12 @@ from sqlalchemy.sql.util import find_tables
 from vault.errors import SealedColumnError
 from vault.mapping.attached import attached_to
 from vault.mapping.attribute_snapshots import snapshot_attributes
+from vault.mapping.compiled_modes import forget_outdated, refuse_outdated
 from vault.mapping.compound_index import CompoundIndex
 from vault.mapping.flush_rows import watch_mapper
 from vault.mapping.guard import touches_sealed
 from vault.mapping.hide_parameters import hide_parameters
+from vault.mapping.plaintext_column import refuse_mapped
 from vault.mapping.reflected import note_reflected
 from vault.mapping.seal_statement import seal_statement
 from vault.mapping.sealed_column import Declaration
@@ -68,6 +70,7 @@ def install_hooks() -> None:
         event.listen(Index, "after_parent_attach", refuse_own_index)
         event.listen(CompoundIndex, "after_parent_attach", own_compound)
         event.listen(Mapper, "after_mapper_constructed", watch_mapper)
+        event.listen(Mapper, "mapper_configured", refuse_mapped)
         event.listen(Mapper, "mapper_configured", snapshot_attributes)
         event.listen(Engine, "before_cursor_execute", _look, retval=True)
         event.listen(Engine, "handle_error", hide_parameters)
@@ -77,6 +80,7 @@ def install_hooks() -> None:
 def _seal(
     connection: Connection, statement: Any, many: Rows, one: Mapping[str, Any], _options: Any
 ) -> tuple[Any, Rows, Mapping[str, Any]]:
+    forget_outdated(connection)
     if isinstance(statement, LambdaElement):
         _refuse_lambda(statement)
     if not isinstance(statement, ValuesBase):
@@ -115,6 +119,7 @@ def _look(
     plan = getattr(context, "noisevault_plan", None)
     if plan is None and attached_to(connection.dialect) is None:
         raise SealedColumnError(NO_VAULT)
+    refuse_outdated(connection, context)
     if connection._echo and compiled._result_columns and connection.engine._should_log_debug():
         raise SealedColumnError(LOGS_ROWS)
     return filled_in(sql, compiled, plan, connection.dialect), parameters

@@ -6,22 +6,27 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Table
 from sqlalchemy.engine import Dialect
+from sqlalchemy.sql import operators
 from sqlalchemy.sql.elements import BindParameter, ClauseElement
 
 from vault.errors import FieldError, SealedColumnError
+from vault.mapping.ask_by_mode import AskByMode
 from vault.mapping.asked import Asked
 from vault.mapping.attached import asking_for, compound_for
+from vault.mapping.compiled_modes import mode_in_force
 from vault.mapping.compound_index import CompoundColumn
 from vault.mapping.compound_term_type import asked_compound_type
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.statement_plan import StatementPlan
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import asked_type
+from vault.slot_terms import declared_matcher
 from vault.term import BlindIndex
 
 __all__ = ["Lookup", "Via", "lookups", "via"]
 
 Matches = Callable[[tuple[Any, ...]], bool]
+MakesMatcher = Callable[[object], Callable[[object], bool]]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,9 +49,9 @@ def via(index: str, asked: object) -> Via:
 class Lookup:
     """columns: the sealed columns whose opened values are compared. through: which index is asked.
 
-    term: the condition on its term column, of which what is asked is the parameter of a name. exact: whether all rows
-    that have the term have the value. matcher: gives for a statement's plan whether opened values are meant, as the
-    slot that it asks compares them.
+    term: the condition on its term column, or on the plaintext, of which what is asked is the parameter of a name.
+    exact: whether all rows that have the term have the value. matcher: gives for a statement's plan whether opened
+    values are meant, as the slot that it asks compares them.
     """
 
     columns: "tuple[Column[Any], ...]"
@@ -98,13 +103,15 @@ def _of_column(sealed: SealedColumn, asked: Any) -> Lookup:
         raise SealedColumnError(f"{sealed.label} is asked for a plain value; what is NULL is found by is_(None)")
 
     def term(name: str) -> ColumnElement[bool]:
-        return sealed.term_column(index, "a") == BindParameter(name, type_=asked_type(sealed, index))
+        column, kind = sealed.term_column(index, "a"), asked_type(sealed, index)
+        parameter: BindParameter[Any] = BindParameter(name, type_=kind)
+        if sealed.plaintext is not None:
+            return AskByMode(sealed.column, column, operators.eq, parameter, kind)
+        return column == parameter
 
     def matcher(dialect: Dialect, plan: StatementPlan) -> Matches:
-        field = asking_for(dialect, sealed, index.keyring)
-        _, terms = plan.asked_terms(field, index)
         try:
-            matches = terms.matcher(sealed.asked_value(index.name, value))
+            matches = _matcher_of(dialect, plan, sealed, index)(sealed.asked_value(index.name, value))
         except FieldError as error:
             error.at(sealed.definition.table, sealed.definition.column)
             raise
@@ -112,6 +119,13 @@ def _of_column(sealed: SealedColumn, asked: Any) -> Lookup:
         return lambda opened: opened[0] is not None and matches(opened[0] if convert is None else convert(opened[0]))
 
     return Lookup((sealed.column,), (sealed, index.name), term, Asked(value), index.answers_equality, matcher)
+
+
+def _matcher_of(dialect: Dialect, plan: StatementPlan, sealed: SealedColumn, index: BlindIndex) -> MakesMatcher:
+    """As the slot that is asked compares; while plaintext is read no slot is, and there need be none: as declared."""
+    if not mode_in_force(dialect, sealed).reads_sealed:
+        return declared_matcher(sealed.definition, index)
+    return plan.asked_terms(asking_for(dialect, sealed, index.keyring), index)[1].matcher
 
 
 def _best(sealed: SealedColumn) -> BlindIndex:

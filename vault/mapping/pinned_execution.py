@@ -7,11 +7,13 @@ It is made when values are bound, and lives until the last row is read, however 
 
 from typing import Any
 
+from sqlalchemy import Insert
 from sqlalchemy.engine import Dialect
+from sqlalchemy.sql.dml import ValuesBase
 
 from vault.mapping.statement_plan import PLAN, Handed, StatementPlan, in_use
 
-__all__ = ["SLOTTED", "PinnedExecution", "keep_to_one_plan"]
+__all__ = ["SLOTTED", "PinnedExecution", "keep_to_one_plan", "with_plan"]
 
 SLOTTED = "_noisevault_slotted"
 """The attribute of a compiled statement that has places for the slot, which slotted_text.py fills in."""
@@ -41,6 +43,16 @@ class PinnedExecution:
             in_use.reset(before)
         context.noisevault_plan = plan
         return context
+
+
+def with_plan(changed: ValuesBase, given: ValuesBase, of_statement: StatementPlan) -> ValuesBase:
+    """A sealed statement with its plan, found again when values are bound.
+
+    given: what it was before. An INSERT whose rows alone were changed asks nothing.
+    """
+    if changed is given and isinstance(changed, Insert) and not changed._returning:
+        return changed
+    return changed.execution_options(**{PLAN: Handed(of_statement)})
 
 
 def keep_to_one_plan(dialect: Dialect) -> None:

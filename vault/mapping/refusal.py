@@ -8,7 +8,7 @@ from sqlalchemy.sql.selectable import CompoundSelect, Select
 
 from vault.errors import SealedColumnError
 
-__all__ = ["refuse"]
+__all__ = ["refuse", "refuse_plaintext"]
 
 BY_VALUE = "select the column itself and compute in Python after reading"
 AS_EQUALS = "sort or group in Python after reading; equal values can be grouped by the term column"
@@ -38,6 +38,14 @@ def refuse(element: Any, place: Any) -> NoReturn:
     label = "a sealed expression" if owner is None else owner.label
     word, remedy = _named(place) if isinstance(place, str) else _around(place)
     raise SealedColumnError(f"{label} is sealed and cannot stand in {word}: {remedy}")
+
+
+def refuse_plaintext(column: Any) -> NoReturn:
+    """column: the plaintext one of a migrating field. Raises: SealedColumnError, always."""
+    raise SealedColumnError(
+        f"{column.name} holds the plaintext of a field that is migrating, and is written, read and asked by the field's"
+        " mode: name the sealed column instead"
+    )
 
 
 def _around(place: Any) -> tuple[str, str]:

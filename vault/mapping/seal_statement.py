@@ -3,6 +3,8 @@
 # ruff: noqa: SLF001  # the parts of statements have no public names: sqlalchemy<2.2 is pinned, and tests read each
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Insert
@@ -14,13 +16,15 @@ from vault.errors import SealedColumnError
 from vault.mapping.compound_writing import CompoundWriting
 from vault.mapping.defaults import default_value
 from vault.mapping.flush_rows import known_row
+from vault.mapping.pinned_execution import with_plan
 from vault.mapping.row_binding import exactly_pinned, pinned_row, pins_of, refuse_missing, refuse_stored_otherwise
 from vault.mapping.seal_values import sealed_values
 from vault.mapping.sealed_column import SealedColumn
-from vault.mapping.statement_plan import PLAN, Handed, StatementPlan
+from vault.mapping.statement_plan import StatementPlan
 from vault.mapping.statement_values import Absent, as_dicts, given_key, plain_value
 from vault.mapping.table_plan import TablePlan
 from vault.mapping.upsert import seal_upsert
+from vault.mapping.write_by_mode import columns_by_mode, refuse_left_out
 
 __all__ = ["seal_statement"]
 
@@ -50,15 +54,10 @@ def seal_statement(
     else:
         rows = writing.seal_rows(rows)
     if isinstance(statement, Insert) and statement._post_values_clause is not None:
-        writing.changed = seal_upsert(writing.changed, plan, writing.sealed_parts, writing.compounds.terms)
-    return _pinned(writing.changed, statement, of_statement), rows
-
-
-def _pinned(changed: ValuesBase, given: ValuesBase, of_statement: StatementPlan) -> ValuesBase:
-    """With its plan, found again when values are bound. An INSERT whose rows alone were changed asks nothing."""
-    if changed is given and isinstance(changed, Insert) and not changed._returning:
-        return changed
-    return changed.execution_options(**{PLAN: Handed(of_statement)})
+        writing.changed = seal_upsert(
+            writing.changed, plan, writing.sealed_parts, writing.compounds.terms, connection.dialect
+        )
+    return with_plan(writing.changed, statement, of_statement), rows
 
 
 def _put(columns: Mapping[str, list[bytes | None]], rows: list[Row]) -> None:
@@ -94,12 +93,12 @@ class _Writing:
         """Terms follow from the values; set apart, they would find other rows."""
         given = {given_key(key, self.plan) for group in self.changed._multi_values for row in group for key in row}
         given |= self.values.keys() | (rows[0].keys() if rows else set())
-        for name in given & self.plan.terms:
+        for name in given & self.plan.filled:
             raise SealedColumnError(f"{self.plan.table.name}.{name} is filled from its sealed column: set that column")
 
     def refuse_select(self) -> None:
         """INSERT FROM SELECT copies rows that are sealed as another field or row, or not at all."""
-        names = set(self.changed._select_names or ()) & (self.plan.sealed.keys() | self.plan.terms)
+        names = set(self.changed._select_names or ()) & (self.plan.sealed.keys() | self.plan.filled)
         if names:
             raise SealedColumnError(
                 f"INSERT FROM SELECT cannot fill {self.plan.table.name}.{min(names)}, which is sealed:"
@@ -122,18 +121,20 @@ class _Writing:
                     f"{self.plan.table.name}.{key} cannot change, sealed values are bound to it: insert a new row"
                 )
 
-    def seal_rows(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    def seal_rows(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:  # noqa: PLR0912
         """The single VALUES or SET clause with its parameter rows, of which there may be none."""
         first: Mapping[str, Any] = rows[0] if rows else {}
         filled: list[Row] = [{**row} for row in rows] or [{}]
         if self.inserting:
             self._fill(filled, self.values.keys() | first.keys())
             first = filled[0]
+            refuse_left_out(self.plan, self.values.keys() | first.keys())
         names = [name for name in self.plan.sealed if name in self.values or name in first]
         if not names:
             return filled if any(filled) else rows
         pins = {} if self.inserting else pins_of(self.changed)
         in_statement: Row = {}
+        unwritten: set[str] = set()
         compounds = self.compounds.of_rows(names, filled, lambda part: self._bound_rows(part, pins, filled))
         for name in names:
             sealed = self.plan.sealed[name]
@@ -152,12 +153,14 @@ class _Writing:
                 for row, part in zip(filled, parts, strict=True):
                     row.update({f"sealed__{key}": value for key, value in part.items()})
                 in_statement.update({key: BindParameter(f"sealed__{key}") for key in parts[0]})
+            if name not in parts[0]:
+                unwritten.add(name)
         if not rows and len(filled) == 1:
             in_statement.update({key: terms[0] for key, terms in compounds.items()})
         else:
             _put(compounds, filled)
         if in_statement:
-            self._set(in_statement)
+            self._set(in_statement, unwritten)
         if pins:
             pinned = {column for name in names for column in self.plan.sealed[name].row_columns}
             self.changed = exactly_pinned(self.changed, list(pinned), self.connection.dialect)
@@ -172,6 +175,7 @@ class _Writing:
         ]
         for row in keyed:  # each may leave out others
             self._fill([row], row.keys())
+            refuse_left_out(self.plan, row.keys())
         compounds = self.compounds.of_rows(
             list(self.plan.sealed), keyed, lambda part: self._rows_of_values(part, keyed)
         )
@@ -183,6 +187,8 @@ class _Writing:
                 bound = self._rows_of_values(sealed, keyed)
             for row, part in zip(keyed, self.sealed_parts(sealed, plain, bound), strict=True):
                 row.update(part)
+                if name not in part:
+                    row.pop(name, None)
         _put(compounds, keyed)
         self.changed = self.changed._generate()
         self.changed._multi_values = (keyed,)
@@ -215,19 +221,23 @@ class _Writing:
             bound = None if bound is None else [bound[place] for place in having]
             values = [row[name] for row in rows]
         # By the column: an object for each row and field costs more than the cipher, and wakes the collector.
-        _put(self._sealed_columns(sealed, values, bound), rows)
+        made = self._sealed_columns(sealed, values, bound)
+        _put(made, rows)
+        if name not in made:
+            for row in rows:
+                del row[name]
 
-    def _sealed_columns(
-        self, sealed: SealedColumn, values: list[Any], rows: list[Row] | None
-    ) -> dict[str, list[bytes | None]]:
-        """By column key the sealed bytes, and the terms, of all values in order."""
-        values = sealed.to_write(values)
+    def _sealed_columns(self, sealed: SealedColumn, values: list[Any], rows: list[Row] | None) -> dict[str, list[Any]]:
+        """By column key the sealed bytes, and the terms, of all values in order; of a migrating field by its mode."""
+        given, values = values, sealed.to_write(values)
         for name in [] if rows is None else [column.name for column in sealed.row_columns]:
             for value, row in zip(values, rows or (), strict=True):
                 if row.get(name) is None and value is not None:
                     refuse_missing(sealed, row, updating=not self.inserting)
-        refuse_stored_otherwise(sealed, rows or (), self.connection.dialect)
-        return sealed_values(self.connection.dialect, self.of_statement, sealed, values, rows, inserting=self.inserting)
+        dialect, inserting = self.connection.dialect, self.inserting
+        refuse_stored_otherwise(sealed, rows or (), dialect)
+        seal = partial(sealed_values, dialect, self.of_statement, sealed, values, rows, inserting=inserting)
+        return columns_by_mode(dialect, sealed, given, seal, inserting=inserting)
 
     def _bound_rows(self, sealed: SealedColumn, pins: Mapping[int, Any], rows: list[Row]) -> list[Row]:
         """Each row's values of the bound columns by name, perhaps among others."""
@@ -268,11 +278,15 @@ class _Writing:
                 f" name it otherwise, as bindparam('new_{name}')"
             )
 
-    def _set(self, parts: Row) -> None:
-        """Replace and add values in the VALUES or SET clause, keeping the keys as they were given."""
+    def _set(self, parts: Row, unwritten: AbstractSet[str]) -> None:
+        """Replace and add values in the VALUES or SET clause, keeping the keys as given, but for unwritten ones."""
         changed = self.changed._generate()
         columns = self.plan.table.c
-        kept = {key: value for key, value in changed._values.items() if given_key(key, self.plan) not in parts}
+        kept = {
+            key: value
+            for key, value in changed._values.items()
+            if given_key(key, self.plan) not in parts.keys() | unwritten
+        }
         added = {
             columns[key]: value
             if isinstance(value, BindParameter)

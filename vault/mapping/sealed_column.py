@@ -33,6 +33,9 @@ class Declaration(TypeDecorator[T]):
     unique: bool
     bind: tuple[str, ...]
     tenant: str | None
+    migrating: str | None
+    plaintext: "Column[Any] | None"
+    required: bool
     table: str | None
     column: str | None
     generation: int
@@ -187,6 +190,19 @@ class SealedColumn:
                 raise
 
         return converted
+
+    @cached_property
+    def plaintext(self) -> "Column[Any] | None":
+        """The column that holds the plaintext while the field is migrating; None of a field that is not."""
+        name = self.type.migrating
+        return None if name is None else next((column for column in self.table.columns if column.name == name), None)
+
+    @property
+    def plaintext_type(self) -> TypeEngine[Any]:
+        """The type of that column. Raises: DefinitionError of a field that has none."""
+        if self.plaintext is None:
+            raise DefinitionError(f"{self.label} is not migrating")
+        return self.plaintext.type
 
     def term_column(self, index: BlindIndex, slot: Slot) -> "Column[Any]":
         """The hidden column beside it that holds one slot's terms."""

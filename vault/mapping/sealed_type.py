@@ -4,7 +4,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from sqlalchemy import LargeBinary
+from sqlalchemy import Column, LargeBinary
 from sqlalchemy.dialects.mysql import LONGBLOB, VARBINARY
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeEngine, to_instance
@@ -19,6 +19,7 @@ from vault.mapping.comparator import SealedComparator
 from vault.mapping.declared_type import codec_id_of, given, most_bytes
 from vault.mapping.hooks import install_hooks
 from vault.mapping.packed_row import PackedRow, unpacker
+from vault.mapping.read_by_mode import ReadByMode, install_column_hook
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.term_type import NOT_WRITTEN
 from vault.term import BlindIndex
@@ -41,6 +42,8 @@ class Sealed(Declaration[T]):
     bind: columns of the row whose values the sealed value is bound to.
     tenant: the column of the row that names the tenant whose keyring seals its value; without it, the tenant in
     force does, where the engine has a vault of tenants.
+    migrating: the column of the table that holds the plaintext while the field is migrated, by its name, or as a Column
+    where it has more than the type of stored; which of the two is written and read is recorded beside the keys.
     pad, width: hide how long values are, by padding them to multiples of so many bytes, or all to one length.
     table, column: context names, when they are not the SQL names. generation: of the definition, 0 to 255.
     Raises: DefinitionError, here or when the column joins its table.
@@ -58,6 +61,7 @@ class Sealed(Declaration[T]):
         unique: bool = False,
         bind: str | Sequence[str] = (),
         tenant: str | None = None,
+        migrating: "str | Column[Any] | None" = None,
         pad: int | None = None,
         width: int | None = None,
         table: str | None = None,
@@ -75,17 +79,33 @@ class Sealed(Declaration[T]):
         self.unique = unique
         self.bind = (bind,) if isinstance(bind, str) else tuple(bind)
         self.tenant = tenant
+        self.plaintext = migrating if isinstance(migrating, Column) else None
+        self.migrating = migrating.name if isinstance(migrating, Column) else migrating
+        self.required = False
         self.table = table
         self.column = column
         self.generation = generation
         self.owner: SealedColumn | None = None
         install_hooks()
+        if self.migrating is not None:
+            install_column_hook()
 
     def __repr__(self) -> str:
         parts = [repr(self.stored)]
         parts += [
             f"{name}={value!r}"
-            for name in ("index", "unique", "bind", "tenant", "pad", "width", "table", "column", "generation")
+            for name in (
+                "index",
+                "unique",
+                "bind",
+                "tenant",
+                "migrating",
+                "pad",
+                "width",
+                "table",
+                "column",
+                "generation",
+            )
             if (value := getattr(self, name))
         ]
         return f"Sealed({', '.join(parts)})"
@@ -105,10 +125,14 @@ class Sealed(Declaration[T]):
         return dialect.type_descriptor(mysql_bytes(self.most_bytes) if mysql else LargeBinary())
 
     def column_expression(self, column: "Any") -> "Any":
-        """A row-bound value is read together with what it is bound to."""
+        """A row-bound value is read together with what it is bound to, a migrating field's by its mode."""
         owner = self.owner
-        if owner is None or not owner.row_columns:
+        if owner is None:
             return column
+        whole = self._packed(owner, column) if owner.row_columns else column
+        return whole if owner.plaintext is None else ReadByMode(owner, column, whole)
+
+    def _packed(self, owner: SealedColumn, column: Any) -> PackedRow:
         bound = [(key, beside(column, key)) for key in owner.row_columns]
         missing = [key.name for key, found in bound if found is None]
         if missing:

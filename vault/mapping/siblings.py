@@ -1,6 +1,6 @@
 """Siblings: the hidden columns beside a sealed one, two slots of terms for each of its indexes.
 
-SQLAlchemy leaves them out of SELECTs and mappers unless they are named.
+SQLAlchemy leaves them out of SELECTs and mappers unless they are named. Of a migrating field, the plaintext column too.
 """
 
 # ruff: noqa: SLF001  # that a column is hidden has no public name: sqlalchemy<2.2 is pinned, and tests read it
@@ -13,6 +13,7 @@ from sqlalchemy import Column, Index, MetaData, Table, UniqueConstraint
 from vault.errors import DefinitionError
 from vault.index_slot import SLOTS, term_column
 from vault.mapping.compound_index import CompoundIndex, complete_compound, declared_compounds
+from vault.mapping.plaintext_column import add_plaintext, join_plaintext
 from vault.mapping.reflected import is_read_terms
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.table_plan import forget_plan
@@ -75,9 +76,12 @@ def own_column(column: "Column[Any]", table: Table) -> None:
     _bind_anew(column, table)
     if not isinstance(column.type, Declaration):
         return
-    if column.type.owner is not None and column.type.owner.column is not column:
+    copied = column.type.owner is not None and column.type.owner.column is not column
+    if copied:
         column.type = column.type.copy()
     column.type.owner = SealedColumn(column)
+    if not copied:  # with the table that it is copied from, its plaintext column comes too
+        add_plaintext(column.type.owner)
     if table not in _incomplete:
         _complete_column(column)
 
@@ -121,10 +125,12 @@ def own_compound(declared: CompoundIndex, table: Table) -> None:
 
 def _complete_column(column: "Column[Any]") -> None:
     sealed = column.type.owner  # type: ignore[attr-defined]
+    join_plaintext(sealed)
     for index in sealed.type.index:
         for slot in SLOTS:
             name = term_column(column.name, index.name, slot)
             kind = Term(index.term_bytes, sealed.joins(index), index.answers_equality)
+            kind.owner = sealed
             there = column.table.c.get(name)
             if there is None:
                 sibling: Column[Any] = (TermColumn if slot == "a" else Column)(

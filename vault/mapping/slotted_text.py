@@ -16,6 +16,7 @@ from sqlalchemy.sql.compiler import NO_LINTING, SQLCompiler
 from vault.errors import SealedColumnError
 from vault.index_slot import SLOTS, Slot
 from vault.mapping.pinned_execution import SLOTTED
+from vault.mapping.read_by_mode import refuse_unread
 from vault.mapping.statement_plan import StatementPlan
 from vault.mapping.table_plan import AskedPlace, plan_of
 from vault.mapping.term_column import TermColumn, is_as_stored, term_table
@@ -42,6 +43,7 @@ class Slotted:
 
 @compiles(TermColumn)
 def _term_column(column: TermColumn, compiler: SQLCompiler, **kw: Any) -> str:
+    refuse_unread(column, compiler, as_result=bool(kw.get("within_columns_clause")))
     text: str = compiler.visit_column(column, **kw)
     # Only the engine compiles with warnings; whoever asks for a text compiles without.
     if compiler.linting == NO_LINTING or is_as_stored(column):

@@ -49,7 +49,7 @@ def plain_value(value: Any, row: Mapping[str, Any], label: str) -> Any:
 
 def as_dicts(statement: ValuesBase, plan: TablePlan) -> list[dict[Any, Any]]:
     """The rows of a VALUES clause with several, by column; rows given by position take the visible columns in order."""
-    visible = [column for column in plan.table.c if column.key not in plan.terms]
+    visible = [column for column in plan.table.c if column.key not in plan.filled]
     rows: list[dict[Any, Any]] = []
     for group in statement._multi_values:
         for given in group:

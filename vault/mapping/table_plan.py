@@ -59,17 +59,19 @@ class _OfSeveral:
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class TablePlan:
     """sealed: by column key. bound: the columns that some field is bound to, by key. defaults: those that a
-    Python default fills before a value is sealed. terms: the keys of all term columns. compounds: indexes over several
-    columns. asked: by the key of its term column of slot a, each index. walks: kept here for walk_of() of walk.py.
+    Python default fills before a value is sealed. filled: the keys of the columns that a sealed one fills, with its
+    terms, or with its plaintext. compounds: indexes over several columns. asked: by the key of its term column of slot
+    a, each index. plaintexts: the keys of plaintext columns. walks: kept here for walk_of() of walk.py.
     """
 
     table: Table
     sealed: dict[str, SealedColumn]
     bound: "dict[str, Column[Any]]"
     defaults: "tuple[Column[Any], ...]"
-    terms: frozenset[str]
+    filled: frozenset[str]
     compounds: tuple[CompoundColumn, ...] = ()
     asked: dict[str, AskedPlace] = field(default_factory=dict)
+    plaintexts: frozenset[str] = frozenset()
     walks: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -104,13 +106,14 @@ def _make_plan(table: Any) -> TablePlan | None:
     if sealed:
         bound = {column.key: column for one in sealed.values() for column in one.row_columns}
         compounds = compounds_of(table)
-        filled = {**{key: one.column for key, one in sealed.items()}, **bound}
+        plaintexts = frozenset(one.plaintext.key for one in sealed.values() if one.plaintext is not None)
+        wanted = {**{key: one.column for key, one in sealed.items()}, **bound}
         plan = TablePlan(
             table,
             sealed,
             bound,
-            tuple(column for column in filled.values() if column.default is not None),
-            frozenset(column.key for column in all_term_columns(table)),
+            tuple(column for column in wanted.values() if column.default is not None),
+            frozenset(column.key for column in all_term_columns(table)) | plaintexts,
             compounds,
             {
                 **{
@@ -120,6 +123,7 @@ def _make_plan(table: Any) -> TablePlan | None:
                 },
                 **{one.term_column("a").key: _OfSeveral(one) for one in compounds},
             },
+            plaintexts,
         )
     _plans[table] = plan
     return plan

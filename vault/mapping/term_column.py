@@ -8,9 +8,10 @@ from sqlalchemy import Column, FromClause, Table
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import AliasedReturnsRows
 
-__all__ = ["TermColumn", "as_stored", "as_term_column", "is_as_stored", "term_table"]
+__all__ = ["TermColumn", "as_stored", "as_target", "as_term_column", "is_as_stored", "is_as_target", "term_table"]
 
 AS_STORED = "noisevault_as_stored"
+AS_TARGET = "noisevault_as_target"
 
 
 class TermColumn(Column[Any]):
@@ -20,13 +21,23 @@ class TermColumn(Column[Any]):
 
 
 def as_stored(column: "ColumnElement[Any]") -> "ColumnElement[Any]":
-    """The column of its own name, whichever slot is asked."""
-    return column._annotate({AS_STORED: True}) if isinstance(column, TermColumn) else column
+    """The column of its own name, whichever slot is asked, and whichever of a migrating field's two columns is read."""
+    return column._annotate({AS_STORED: True})
 
 
 def is_as_stored(column: "ColumnElement[Any]") -> bool:
     """Whether as_stored() gave it."""
     return AS_STORED in column._annotations
+
+
+def as_target(column: "ColumnElement[Any]") -> "ColumnElement[Any]":
+    """Of a migrating field a term column that a conflict is on, which no statement names otherwise in every mode."""
+    return column._annotate({AS_TARGET: True})
+
+
+def is_as_target(column: "ColumnElement[Any]") -> bool:
+    """Whether as_target() gave it."""
+    return AS_TARGET in column._annotations
 
 
 def as_term_column(column: "Column[Any]") -> TermColumn:

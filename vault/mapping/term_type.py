@@ -25,6 +25,7 @@ class Term(TypeDecorator[bytes]):
 
     length: of the terms of the declared index; while it is changed a slot may hold longer or shorter ones.
     joins: what names the key, so that terms of one name can be equal. exact: whether equal terms mean equal values.
+    owner: the column that it is of, where it is of one.
     """
 
     impl = LargeBinary
@@ -35,6 +36,7 @@ class Term(TypeDecorator[bytes]):
         self.length = length
         self.joins = joins
         self.exact = exact
+        self.owner: SealedColumn | None = None
 
     def __repr__(self) -> str:
         return f"Term({self.length})"
@@ -118,9 +120,7 @@ class AskedTerm(AskedTermType):
         return compute
 
 
-def asked_type(
-    sealed: SealedColumn, index: BlindIndex | None = None, none_matches_nothing: bool = False
-) -> TypeEngine[Any]:
+def asked_type(sealed: SealedColumn, index: BlindIndex | None = None, none_matches_nothing: bool = False) -> AskedTerm:
     """The type of a value that is compared through an index of the column, its asked_index unless given.
 
     One object for each: SQLAlchemy keeps what it makes of a type with the type.
@@ -129,7 +129,7 @@ def asked_type(
     if index is None:
         raise DefinitionError(f"{sealed.label} has no index that answers ==")
     key = (index.name, none_matches_nothing)
-    kind = sealed.asked_types.get(key)
+    kind: Any = sealed.asked_types.get(key)
     if kind is None:
         kind = sealed.asked_types[key] = AskedTerm(sealed, index.name, none_matches_nothing)
-    return kind
+    return kind  # type: ignore[no-any-return]

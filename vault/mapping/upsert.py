@@ -7,18 +7,20 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from typing import Any, NoReturn
 
-from sqlalchemy import Column
+from sqlalchemy import Column, null
+from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import BindParameter, ElementList
 from sqlalchemy.sql.selectable import Alias
 
 from vault.errors import SealedColumnError
 from vault.index_slot import SLOTS
+from vault.mapping.compiled_modes import mode_in_force
 from vault.mapping.compound_index import CompoundColumn
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.statement_values import given_key, plain_value
 from vault.mapping.table_plan import TablePlan
-from vault.mapping.term_column import as_stored
+from vault.mapping.term_column import as_stored, as_target
 
 __all__ = ["seal_upsert"]
 
@@ -26,32 +28,36 @@ SealedParts = Callable[[SealedColumn, list[Any], list[dict[str, Any]] | None], l
 CompoundTerms = Callable[[CompoundColumn, list[list[Any]]], dict[str, list[bytes | None]]]
 
 
-def seal_upsert(statement: Insert, plan: TablePlan, sealed_parts: SealedParts, compound_terms: CompoundTerms) -> Insert:
+def seal_upsert(
+    statement: Insert, plan: TablePlan, sealed_parts: SealedParts, compound_terms: CompoundTerms, dialect: Dialect
+) -> Insert:
     """The statement with its conflict clauses sealed. Raises: SealedColumnError for what cannot be."""
     clause = statement._post_values_clause
     changed = statement._generate()
     if isinstance(clause, ElementList):
         several = copy(clause)
-        several.clauses = tuple(_sealed(part, plan, sealed_parts, compound_terms) for part in clause.clauses)
+        several.clauses = tuple(_sealed(part, plan, sealed_parts, compound_terms, dialect) for part in clause.clauses)
         changed._post_values_clause = several
     else:
-        changed._post_values_clause = _sealed(clause, plan, sealed_parts, compound_terms)
+        changed._post_values_clause = _sealed(clause, plan, sealed_parts, compound_terms, dialect)
     return changed
 
 
-def _sealed(clause: Any, plan: TablePlan, sealed_parts: SealedParts, compound_terms: CompoundTerms) -> Any:
+def _sealed(
+    clause: Any, plan: TablePlan, sealed_parts: SealedParts, compound_terms: CompoundTerms, dialect: Dialect
+) -> Any:
     changed = copy(clause)
     match clause.__visit_name__:
         case "on_conflict_do_nothing":
-            _seal_target(changed, plan)
+            _seal_target(changed, plan, dialect)
         case "on_conflict_do_update":
-            targeted = _seal_target(changed, plan)
-            made = _set_clause(clause.update_values_to_set, plan, targeted, sealed_parts)
+            targeted = _seal_target(changed, plan, dialect)
+            made = _set_clause(clause.update_values_to_set, plan, targeted, sealed_parts, dialect)
             made |= _compounds(clause.update_values_to_set, plan, compound_terms)
             changed.update_values_to_set = made
         case "on_duplicate_key_update":
             # The row may be another one than meant: of any unique key of the table, also of one not declared here.
-            made = _set_clause(clause.update, plan, frozenset(), sealed_parts, clause.inserted_alias)
+            made = _set_clause(clause.update, plan, frozenset(), sealed_parts, dialect, clause.inserted_alias)
             made |= _compounds(clause.update, plan, compound_terms, clause.inserted_alias)
             changed.update = {given_key(key, plan) or key: value for key, value in made.items()}
         case other:
@@ -62,16 +68,19 @@ def _sealed(clause: Any, plan: TablePlan, sealed_parts: SealedParts, compound_te
     return changed
 
 
-def _seal_target(changed: Any, plan: TablePlan) -> AbstractSet[str | None]:
+def _seal_target(changed: Any, plan: TablePlan, dialect: Dialect) -> AbstractSet[str | None]:
     """The keys of the columns that the conflict is on."""
-    target = [_unique_column(element, plan) for element in changed.inferred_target_elements or ()]
+    target = [_unique_column(element, plan, dialect) for element in changed.inferred_target_elements or ()]
     if target:
         changed.inferred_target_elements = target
     return {given_key(element, plan) for element in target}
 
 
-def _unique_column(element: Any, plan: TablePlan) -> Any:
-    """A sealed column, or the name of an index over several, as conflict target stands for its unique terms."""
+def _unique_column(element: Any, plan: TablePlan, dialect: Dialect) -> Any:
+    """A sealed column, or the name of an index over several, as conflict target stands for its unique terms.
+
+    While plaintext is read, for the plaintext: rows that were not written since have no terms.
+    """
     for compound in plan.compounds:
         if isinstance(element, str) and element == compound.declared.name:
             if not compound.declared.unique:
@@ -82,11 +91,19 @@ def _unique_column(element: Any, plan: TablePlan) -> Any:
         return element
     if not sealed.type.unique or sealed.asked_index is None:
         raise SealedColumnError(f"{sealed.label} is not unique: declare Sealed(..., index=BlindIndex(), unique=True)")
-    return sealed.term_column(sealed.asked_index, "a")
+    term = sealed.term_column(sealed.asked_index, "a")
+    if sealed.plaintext is None:
+        return term
+    return as_target(term) if mode_in_force(dialect, sealed).reads_sealed else sealed.plaintext
 
 
 def _set_clause(
-    given: Any, plan: TablePlan, targeted: AbstractSet[str | None], sealed_parts: SealedParts, inserted: Any = None
+    given: Any,
+    plan: TablePlan,
+    targeted: AbstractSet[str | None],
+    sealed_parts: SealedParts,
+    dialect: Dialect,
+    inserted: Any = None,
 ) -> dict[Any, Any]:
     """SET with sealed values and terms. inserted: the alias that the new row has, where it is not called excluded."""
     made: dict[Any, Any] = {}
@@ -97,7 +114,7 @@ def _set_clause(
             raise SealedColumnError(
                 f"{plan.table.name}.{name} cannot change in an upsert, sealed values are bound to it"
             )
-        if name in plan.terms:
+        if name in plan.filled:
             raise SealedColumnError(f"{plan.table.name}.{name} is filled from its sealed column: set that column")
         sealed = plan.sealed.get(name or "")
         if sealed is None:
@@ -105,8 +122,7 @@ def _set_clause(
             made[key] = value
         elif _is_new(value, sealed.column, inserted):
             _refuse_other_row(sealed, targeted, inserted)
-            made[sealed.column] = value
-            made.update({column: as_stored(value.table.c[column.key]) for column in sealed.term_columns})
+            made |= _of_new_row(sealed, value.table.c, dialect)
         else:
             _refuse_bound(sealed, new_row, inserted)
             if isinstance(value, BindParameter) and not value.unique:
@@ -114,10 +130,26 @@ def _set_clause(
                     f"{sealed.label} takes a plain value or {new_row}.{name} in an upsert, not a named parameter"
                 )
             (part,) = sealed_parts(sealed, [plain_value(value, {}, sealed.label)], None)
-            full = {**dict.fromkeys(column.key for column in sealed.term_columns), **part}
+            full = {**dict.fromkeys(column.key for column in _places(sealed)), **part}
             columns = plan.table.c
             made |= {columns[k]: BindParameter(None, v, type_=columns[k].type, unique=True) for k, v in full.items()}
     return made
+
+
+def _places(sealed: SealedColumn) -> "list[Column[Any]]":
+    """All columns that a field's values stand in."""
+    return [sealed.column, *sealed.term_columns, *([] if sealed.plaintext is None else [sealed.plaintext])]
+
+
+def _of_new_row(sealed: SealedColumn, new: Any, dialect: Dialect) -> dict[Any, Any]:
+    """Each column to that of the new row; NULL, where the mode does not write it, in the new row too."""
+    mode = mode_in_force(dialect, sealed)
+    return {
+        column: as_stored(new[column.key])
+        if (mode.writes_plaintext if column is sealed.plaintext else mode.writes_sealed)
+        else null()
+        for column in _places(sealed)
+    }
 
 
 def _compounds(given: Any, plan: TablePlan, compound_terms: CompoundTerms, inserted: Any = None) -> dict[Any, Any]:

@@ -15,10 +15,13 @@ from tests.servers.databases import DATABASES, need_database
 from tests.servers.postgres import fresh_database
 from tests.vault import tenancy as tenancy_tables
 from tests.vault.mapping.clinic import Base
-from tests.vault.mapping.driver_spy import DriverSpy
+from tests.vault.mapping.driver_spy import MARK, DriverSpy
+from tests.vault.mapping.migrating import Base as MigratingBase
+from tests.vault.mapping.migrating import Migration, SetModes
 from tests.vault.tenancy import new_tenants
 from vault import TenantVaults
 from vault.attach import attach
+from vault.mode import Mode
 from vault.opened import OpenedVault
 
 Watched = tuple[Engine, DriverSpy]
@@ -127,3 +130,48 @@ def tenancy(vaults: TenantVaults) -> Iterator[tuple[Engine, DriverSpy]]:
     yield engine, spy
     assert not spy.saw_plaintext()
     engine.dispose()
+
+
+@contextmanager
+def _migrating(url: str, opened: OpenedVault) -> Iterator[Migration]:
+    spy, modes = DriverSpy(), SetModes()
+    vault = OpenedVault(opened.keyring, opened.key_store)
+    vault.modes = modes
+    engine = spy.engine(url)
+    attach(engine, vault)
+    MigratingBase.metadata.create_all(engine)
+    yield Migration(engine, modes, spy, vault)
+    engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def migrating_sqlite(opened: OpenedVault, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migration]:
+    with _migrating(f"sqlite:///{tmp_path_factory.mktemp('application') / 'migrating.db'}", opened) as migration:
+        yield migration
+
+
+@pytest.fixture(scope="session")
+def migrating_postgres(opened: OpenedVault, postgres_server_url: str) -> Iterator[Migration]:
+    with fresh_database(postgres_server_url) as url, _migrating(url, opened) as migration:
+        yield migration
+
+
+@pytest.fixture(scope="session")
+def migrating_mariadb(opened: OpenedVault, mariadb_server_url: str) -> Iterator[Migration]:
+    with mariadb.fresh_database(mariadb_server_url) as url, _migrating(url, opened) as migration:
+        yield migration
+
+
+@pytest.fixture(params=DATABASES)
+def migration(request: pytest.FixtureRequest) -> Iterator[Migration]:
+    """The tables of migrating.py, empty, in each kind of database; no statement's text ever holds a value."""
+    need_database(request.node, request.param)
+    migration: Migration = request.getfixturevalue(f"migrating_{request.param}")
+    migration.modes.set(Mode.PLAINTEXT)
+    migration.spy.sent.clear()
+    yield migration
+    texts = [sql for sql, _ in migration.spy.sent]
+    with migration.engine.begin() as connection:
+        for table in reversed(MigratingBase.metadata.sorted_tables):
+            connection.execute(table.delete())
+    assert not [sql for sql in texts if MARK in sql]

@@ -16,8 +16,8 @@ def test_a_plan_names_what_a_write_has_to_seal() -> None:
     assert list(plan.sealed) == ["pin"]
     assert set(plan.bound) == {"number", "tag"}
     assert {column.name for column in plan.defaults} == {"pin", "tag"}
-    assert plan.terms == set()
-    assert (plan_of(Person.__table__) or plan).terms >= {"ssn_bidx_a", "ssn_bidx_b"}
+    assert plan.filled == set()
+    assert (plan_of(Person.__table__) or plan).filled >= {"ssn_bidx_a", "ssn_bidx_b"}
 
 
 def test_an_annotated_table_has_the_plan_of_its_table() -> None:
@@ -48,7 +48,7 @@ def test_a_new_column_makes_a_new_plan() -> None:
     table.append_column(Column("y", Sealed(Text, index=BlindIndex())))
     plan = plan_of(table)
     assert plan is not None
-    assert plan.terms == {"y_bidx_a", "y_bidx_b"}
+    assert plan.filled == {"y_bidx_a", "y_bidx_b"}
 
 
 def test_a_plan_does_not_keep_its_table() -> None:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import aliased
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from tests.vault.mapping.clinic import Person, Ticket
-from vault.mapping.term_column import TermColumn, as_stored, is_as_stored, term_table
+from vault.mapping.term_column import TermColumn, as_stored, as_target, is_as_stored, is_as_target, term_table
 
 P: Table = Person.__table__  # type: ignore[assignment]
 
@@ -31,7 +31,15 @@ def test_an_alias_is_its_table_and_a_subquery_is_not() -> None:
 def test_as_stored_it_is_the_column_of_its_own_name() -> None:
     assert is_as_stored(as_stored(P.c.ssn_bidx_a))
     assert not is_as_stored(P.c.ssn_bidx_a)
-    assert as_stored(P.c.ssn_bidx_b) is P.c.ssn_bidx_b
+    assert as_stored(P.c.ssn_bidx_b).compare(P.c.ssn_bidx_b)
+
+
+def test_as_a_target_it_is_the_column_of_the_slot_that_is_asked() -> None:
+    target = as_target(P.c.ssn_bidx_a)
+    assert is_as_target(target)
+    assert not is_as_target(P.c.ssn_bidx_a)
+    assert not is_as_stored(target)
+    assert isinstance(target, TermColumn)
 
 
 def test_in_ddl_and_in_an_insert_it_has_its_own_name() -> None:

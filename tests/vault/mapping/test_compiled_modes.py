@@ -1,0 +1,94 @@
+"""Compiled modes: a statement that was kept from another mode is made anew, or does not run."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text
+from sqlalchemy.orm import Session
+
+from tests.vault.mapping.migrating import Migration, Patient
+from vault.errors import ModeChangedError
+from vault.mapping.compiled_modes import mode_in_force, mode_of_compiled
+from vault.mode import Mode
+
+ASKED = select(Patient.ssn).where(Patient.id == 1)
+
+
+@pytest.fixture
+def apart(migration: Migration) -> Migration:
+    """A patient whose two values are not alike, so that each read says where it was."""
+    migration.modes.set(Mode.DUAL_READ_PLAINTEXT)
+    with Session(migration.engine) as session:
+        session.add(Patient(id=1, ssn="plain§sealed"))
+        session.commit()
+        session.execute(text("UPDATE patient SET ssn = :value"), {"value": "plain§plain"})
+        session.commit()
+    return migration
+
+
+def read(migration: Migration) -> Any:
+    with migration.engine.connect() as connection:
+        return connection.scalar(ASKED)
+
+
+def test_a_held_statement_is_read_in_the_mode_of_its_moment(apart: Migration) -> None:
+    for mode in [*Mode, *reversed(Mode)] * 2:
+        apart.modes.set(mode)
+        for _ in range(2):
+            assert read(apart) == ("plain§sealed" if mode.reads_sealed else "plain§plain")
+
+
+def test_a_compiled_statement_of_the_mode_before_runs_while_its_lease_does(apart: Migration) -> None:
+    kept: dict[Any, Any] = {}
+    with apart.engine.connect().execution_options(compiled_cache=kept) as connection:
+        assert connection.scalar(ASKED) == "plain§plain"
+        before = dict(kept)
+        apart.modes.set(Mode.DUAL_READ_SEALED)
+        assert connection.scalar(ASKED) == "plain§plain"
+        kept.update(before)
+        apart.modes.lease_runs = False
+        try:
+            with pytest.raises(ModeChangedError, match="run it again"):
+                connection.scalar(ASKED)
+        finally:
+            apart.modes.lease_runs = True
+
+
+def test_a_compiled_statement_two_modes_old_does_not_run(apart: Migration) -> None:
+    kept: dict[Any, Any] = {}
+    with apart.engine.connect().execution_options(compiled_cache=kept) as connection:
+        connection.scalar(ASKED)
+        apart.modes.set(Mode.DUAL_READ_SEALED)
+        apart.modes.set(Mode.SEALED_ONLY)
+        with pytest.raises(ModeChangedError, match=r"patient\.ssn_sealed"):
+            connection.scalar(ASKED)
+    assert read(apart) == "plain§sealed"
+
+
+def test_an_own_cache_of_the_application_is_emptied_by_what_it_keeps_too_long(apart: Migration) -> None:
+    kept: dict[Any, Any] = {}
+    with apart.engine.connect().execution_options(compiled_cache=kept) as connection:
+        assert connection.scalar(ASKED) == "plain§plain"
+        apart.modes.set(Mode.DUAL_READ_SEALED)
+        assert connection.scalar(ASKED) == "plain§plain"  # as a process does that has not heard of it yet
+        assert connection.scalar(ASKED) == "plain§sealed"
+        apart.modes.set(Mode.SEALED_ONLY)
+        apart.modes.set(Mode.SEALED_ONLY)
+        with pytest.raises(ModeChangedError):
+            connection.scalar(ASKED)
+        assert connection.scalar(ASKED) == "plain§sealed"
+
+
+def test_without_a_vault_a_statement_is_compiled_as_sealed() -> None:
+    sealed = Patient.__table__.c.ssn_sealed.type.owner
+    compiled = ASKED.compile()
+    assert mode_of_compiled(compiled, sealed) is Mode.SEALED_ONLY
+    assert mode_in_force(compiled.dialect, sealed) is Mode.SEALED_ONLY
+    assert "ssn_sealed" in str(compiled)
+
+
+def test_one_statement_has_one_mode_from_beginning_to_end(apart: Migration) -> None:
+    sealed = Patient.__table__.c.ssn_sealed.type.owner
+    compiled = ASKED.compile(apart.engine)
+    apart.modes.set(Mode.DUAL_READ_SEALED)
+    assert mode_of_compiled(compiled, sealed) is Mode.DUAL_READ_PLAINTEXT
