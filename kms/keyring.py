@@ -37,6 +37,7 @@ class Keyring:
     From the first use of a key, a thread of its own asks the store and the key service before its leases end, so that
     no caller waits for them. It ends with close(), or when nobody has the keyring any more.
     lifecycle: the operator's side, which makes, rotates, rewraps, retires and destroys keys. beside: leases of others.
+    leases: how long it goes on without news.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Keyring:
         self.clock: Callable[[], float] = one_way(clock, self._end_all)
         self._store = store
         self._provider = provider
-        self._leases = leases
+        self.leases: LeaseSettings = leases
         self._closed = False
         self._sealing: dict[Purpose, LeasedKey] = {}
         self._sealed: set[Purpose] = set()

@@ -18,7 +18,8 @@ from vault.field import Field
 from vault.index_definition import CompoundDefinition
 from vault.index_home import IndexHomes, no_home
 from vault.index_news import index_news
-from vault.mode import SEALED_ONLY, Modes
+from vault.mode import Modes
+from vault.recorded_modes import RecordedModes
 
 __all__ = ["OpenedVault", "open_vault"]
 
@@ -34,7 +35,7 @@ class OpenedVault:
         self.keyring = keyring
         self.key_store = key_store
         self._home = home
-        self.modes: Modes = SEALED_ONLY
+        self.modes: Modes = RecordedModes(key_store, keyring)
         self._fields: dict[FieldDefinition, Field] = {}
         self._compounds: dict[CompoundDefinition, CompoundTerms] = {}
         self.forget_after_fork()

@@ -38,10 +38,13 @@ class OpensFields(Protocol):
 
 
 class Declared(Hashable, Protocol):
-    """A declared field: knows its definition, and which column of the row names a tenant."""
+    """A declared field: knows its definition, which column of the row names a tenant, and which holds its plaintext."""
 
     @property
     def definition(self) -> "FieldDefinition": ...
+
+    @property
+    def plaintext(self) -> "Column[Any] | None": ...
 
     @property
     def tenant(self) -> "Column[Any] | None": ...
@@ -105,6 +108,8 @@ class AttachedVault:
         found = self._fields.get(declared)
         if found is None:
             _refuse_tenants(declared)
+            if declared.plaintext is not None:
+                self.mode(declared)  # which is recorded before the field is
             found = self._fields[declared] = self.opened.field(declared.definition)
         return found
 

@@ -10,7 +10,14 @@ from vault.errors import SealedColumnError
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.term_type import Term
 
-__all__ = ["all_term_columns", "definition_of", "sealed_columns", "term_columns"]
+__all__ = [
+    "all_term_columns",
+    "definition_of",
+    "is_migrating",
+    "plaintext_column",
+    "sealed_columns",
+    "term_columns",
+]
 
 
 def definition_of(column: "Column[Any] | InstrumentedAttribute[Any]") -> FieldDefinition:
@@ -21,6 +28,21 @@ def definition_of(column: "Column[Any] | InstrumentedAttribute[Any]") -> FieldDe
 def sealed_columns(table: Table) -> "list[Column[Any]]":
     """The sealed columns of a table, in order."""
     return [column for column in table.columns if isinstance(column.type, Declaration)]
+
+
+def is_migrating(column: "Column[Any] | InstrumentedAttribute[Any]") -> bool:
+    """Whether a sealed column is declared with migrating=. Raises: SealedColumnError if it is not sealed."""
+    return _sealed(column).plaintext is not None
+
+
+def plaintext_column(column: "Column[Any] | InstrumentedAttribute[Any]") -> "Column[Any]":
+    """The hidden column beside a migrating one. Raises: SealedColumnError if it is not migrating."""
+    found = _sealed(column).plaintext
+    if found is None:
+        raise SealedColumnError(
+            f"{column} is not migrating: declare Sealed(..., migrating=...) with its plaintext column"
+        )
+    return found
 
 
 def term_columns(column: "Column[Any] | InstrumentedAttribute[Any]") -> "list[Column[Any]]":
