@@ -8,6 +8,7 @@ from sqlalchemy.types import TypeEngine
 from vault.errors import DefinitionError, PolicyError
 from vault.mapping.declared_type import codec_id_of
 from vault.mapping.sealed_column import Declaration
+from vault.mapping.table_plan import plan_of
 from vault.policy import ColumnPolicy, ColumnType, IndexPolicy, TablePolicy
 from vault.term import BlindIndex
 
@@ -59,7 +60,10 @@ def table_policies(metadata: MetaData) -> dict[str, TablePolicy]:
 
 def _described(table: Table) -> TablePolicy:
     columns: dict[str, ColumnPolicy] = {}
+    plan = plan_of(table)
     for column in table.columns:
+        if plan is not None and column.key in plan.plaintexts:
+            continue  # the sealed column stands for it
         if column.key != column.name:
             raise PolicyError(f"{table.fullname}.{column.name} has another key= than its name; leave key= out")
         word = _word(column.type)

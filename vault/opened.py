@@ -9,6 +9,7 @@ from typing import NoReturn, SupportsIndex
 from kms.fork import forget_in_child
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
+from kms.lease import LeaseSettings
 from kms.open_provider import FormerKek, open_routed
 from kms.provider_settings import ProviderSettings
 from vault.compound_terms import CompoundTerms
@@ -121,18 +122,20 @@ def open_vault(
     settings: ProviderSettings = ProviderSettings(),
     *,
     former_keks: Sequence[FormerKek] = (),
+    leases: LeaseSettings = LeaseSettings(),
 ) -> OpenedVault:
     """Open a keyring and what it serves. The key store has an engine of its own.
 
     former_keks: URIs of KEKs that stored keys may be wrapped by too, such as while they are moved; they unwrap and
-    never wrap. Each is opened by the same settings, or is given with its own: (uri, settings).
+    never wrap. Each is opened by the same settings, or is given with its own: (uri, settings). leases: how long the
+    process goes on without news, no longer than the policy of the operator's commands says.
     Raises: KmsError when there is no such keyring, or its keys cannot be had.
     """
     provider = open_routed(kek_uri, settings, former_keks)
     store = KeyStore.from_url(key_store_url)
 
     def opened(name: str) -> Keyring:
-        return Keyring.open(store, provider, name)
+        return Keyring.open(store, provider, name, leases=leases)
 
     with ExitStack() as undone:
         undone.callback(store.close)

@@ -14,6 +14,7 @@ from kms import (
     Keyring,
     KeyringClosedError,
     KeyStore,
+    LeaseSettings,
     ProviderSettings,
     Purpose,
     RoutedProvider,
@@ -95,7 +96,9 @@ class Project:
         """
         keks = open_keks(policy, settings, formers)
         keyring, store = keyring_under(policy, keks)
-        opened = OpenedVault(keyring, store, IndexHomes(lambda name: Keyring.open(store, keks, name)))
+        leases = leases_of(policy)
+        homes = IndexHomes(lambda name: Keyring.open(store, keks, name, leases=leases))
+        opened = OpenedVault(keyring, store, homes)
         with ExitStack() as undone:
             undone.callback(opened.close)
             engine = create_engine(policy.database_url, hide_parameters=True)
@@ -202,9 +205,14 @@ def keyring_under(policy: Policy, keks: RoutedProvider) -> tuple[Keyring, KeySto
     """As open_keyring, with key-encryption keys that are open already."""
     with ExitStack() as undone:
         store = undone.enter_context(closing(KeyStore.from_url(policy.keys_url)))
-        keyring = Keyring.open(store, keks, policy.vault.keyring)
+        keyring = Keyring.open(store, keks, policy.vault.keyring, leases=leases_of(policy))
         undone.pop_all()
     return keyring, store
+
+
+def leases_of(policy: Policy) -> LeaseSettings:
+    """How long its keyrings go on without news."""
+    return LeaseSettings(sealing=policy.vault.sealing_lease)
 
 
 def has_keyring(policy: Policy) -> bool:

@@ -47,8 +47,13 @@ def _column(name: str, table: TablePolicy) -> Column[Any]:
 
 
 def _sealed(declared: ColumnPolicy) -> Sealed[Any]:
-    indexes = [_index(index) for index in declared.indexes]
-    return Sealed(_plain(declared.type), index=indexes, bind=declared.bind, generation=declared.generation)
+    return Sealed(
+        _plain(declared.type),
+        index=[_index(index) for index in declared.indexes],
+        bind=declared.bind,
+        migrating=declared.migrating,
+        generation=declared.generation,
+    )
 
 
 def _index(index: IndexPolicy) -> BlindIndex:

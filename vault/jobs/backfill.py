@@ -4,7 +4,6 @@ While plaintext is read, it is the truth: a row whose two columns do not say the
 old program wrote to the plaintext alone is not lost. A plaintext that the field cannot hold is left, and listed.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -26,8 +25,9 @@ _Due = tuple[RowMapping, Any, Mapping[str, bytes | None]]
 class Backfill:
     """The work of one field of a table. Satisfies Work and Rehearses."""
 
-    def __init__(self, column: "Column[Any]", opened: OpenedVault) -> None:
-        """column: the sealed one. Raises: as TwoColumns."""
+    def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: bool = False) -> None:
+        """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
+        self._proving = proving
         self._pair = TwoColumns(column, opened)
         self.refresh()
         # By their names in the definition those in the database, which may be others.
@@ -43,10 +43,9 @@ class Backfill:
 
     @property
     def goal(self) -> str:
-        parts = [self._pair.definition.fingerprint, *sorted(self._plan.written)]
         slots = [self._plan.slot(name, slot) for name in self._plan.indexes for slot in SLOTS]
-        parts += [f"{terms.pin.key_id.hex()} {terms.pin.generation}" for terms in slots if terms is not None]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        pins = [f"{terms.pin.key_id.hex()} {terms.pin.generation}" for terms in slots if terms is not None]
+        return self._pair.goal(*sorted(self._plan.written), *pins, proving=self._proving)
 
     @property
     def reads(self) -> list[str]:

@@ -23,8 +23,9 @@ PLAINTEXT: Final = "plaintext"
 class Clear:
     """The work of one field of a table. Satisfies Work and Rehearses."""
 
-    def __init__(self, column: "Column[Any]", opened: OpenedVault) -> None:
-        """column: the sealed one. Raises: as TwoColumns."""
+    def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: bool = False) -> None:
+        """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
+        self._proving = proving
         self._pair = TwoColumns(column, opened)
 
     @property
@@ -37,7 +38,7 @@ class Clear:
 
     @property
     def goal(self) -> str:
-        return self._pair.definition.fingerprint
+        return self._pair.goal(proving=self._proving)
 
     @property
     def reads(self) -> list[str]:

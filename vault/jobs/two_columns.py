@@ -49,6 +49,11 @@ class TwoColumns:
         short = hashlib.sha256(self.sealed.encode()).hexdigest()[:12]
         return name if len(name) <= LONGEST_NAME else f"{kind} {short}"
 
+    def goal(self, *parts: str, proving: bool) -> str:
+        """Of a run that proves something, another than of one before: its passes begin anew, behind the guard."""
+        told = [self.definition.fingerprint, *parts, "proving" if proving else "moving"]
+        return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
     @property
     def compared(self) -> list[str]:
         """What a row is compared by before it is written. JSON is not: PostgreSQL's json has no equality."""

@@ -28,6 +28,7 @@ class Storage(Section):
     """The [vault] section. After `placed`, paths are absolute and `keys` and `ledger` are never None.
 
     kek: wraps data keys. kek_former: others that stored data keys may be wrapped by; they open and never wrap.
+    sealing_lease: for how many seconds a process relies on what it read of the key store; no less than any service's.
     """
 
     database: _Address
@@ -36,6 +37,7 @@ class Storage(Section):
     kek: Annotated[str, Field(min_length=1)]
     kek_former: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)] = ()
     keyring: Annotated[str, Field(min_length=1)] = "main"
+    sealing_lease: Annotated[int, Field(ge=1, le=3600)] = 180
 
     @property
     def keys_url(self) -> str:

@@ -63,10 +63,12 @@ class ColumnPolicy(Section):
     """One column. Plain unless `sealed`; may be NULL unless it is a key or says `nullable = false`.
 
     generation: of the definition of a sealed one, counted up when it changes.
+    migrating: the name of the column that holds the plaintext of a sealed one while the field is migrated.
     """
 
     type: ColumnType
     sealed: bool = False
+    migrating: Name | None = None
     bind: Annotated[tuple[Name, ...], Field(strict=False)] = ()
     index: (
         Annotated[

@@ -49,6 +49,10 @@ def _column_faults(name: str, column: ColumnPolicy, table: TablePolicy) -> Itera
         yield ".nullable: a key column is never NULL; leave this out"
     if column.type in _SEALED_TYPES and not column.sealed:
         yield f".type: not every database keeps a plain {column.type} as it is; add sealed = true, or use str"
+    if column.migrating is not None and not column.sealed:
+        yield ".migrating: only a sealed column has its plaintext in another; add sealed = true, or leave this out"
+    if column.migrating in table.column:
+        yield f".migrating: {column.migrating} is declared here too; leave that out, the sealed column stands for both"
     if column.bind and not column.sealed:
         yield ".bind: only a sealed column is bound to its row; add sealed = true, or leave this out"
     if len(set(column.bind)) != len(column.bind):

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Column, Date, Engine, Integer, String, Table, create_engine, select, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from kms import LeaseSettings
 from tests.vault.mapping.conftest import new_vault
 from vault.attach import attach
 from vault.jobs.engine import Job, JobSettings, Tally
@@ -80,8 +81,8 @@ class Clients:
 
 
 @contextmanager
-def clients(url: str, keys: Path) -> Iterator[Clients]:
-    opened = new_vault(keys)
+def clients(url: str, keys: Path, lease: float = 180) -> Iterator[Clients]:
+    opened = new_vault(keys, LeaseSettings(sealing=lease))
     engine = create_engine(url)
     attach(engine, opened, Base.metadata)
     Base.metadata.create_all(engine)

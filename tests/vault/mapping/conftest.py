@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, StaticPool
 from sqlalchemy.orm import Session
 
-from kms import Keyring, KeyStore, open_provider
+from kms import Keyring, KeyStore, LeaseSettings, open_provider
 from kms.providers.local import create_key_file
 from tests.servers import mariadb
 from tests.servers.databases import DATABASES, need_database
@@ -24,16 +24,17 @@ from vault.attach import attach
 from vault.mode import Mode
 from vault.opened import OpenedVault
 
+DEFAULT_LEASES = LeaseSettings()
 Watched = tuple[Engine, DriverSpy]
 
 
-def new_vault(directory: Path) -> OpenedVault:
+def new_vault(directory: Path, leases: LeaseSettings = DEFAULT_LEASES) -> OpenedVault:
     create_key_file(directory / "kek")
     store = KeyStore.from_url(f"sqlite:///{directory / 'keys.db'}")
     store.create_schema()
     provider = open_provider(f"local:{directory / 'kek'}")
     Keyring.create(store, provider, "main")
-    return OpenedVault(Keyring.open(store, provider, "main"), store)
+    return OpenedVault(Keyring.open(store, provider, "main", leases=leases), store)
 
 
 @pytest.fixture(scope="session")

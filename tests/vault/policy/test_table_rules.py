@@ -19,6 +19,11 @@ EMAIL = 'email = { type = "str", sealed = true, bind = ["person", "year"]'
         (('person = { type = "int" }', 'person = { type = "int", nullable = true }'), f"{COLUMN}.person.nullable: "),
         (('site = { type = "int" }', 'site = { type = "int", index = {} }'), f"{COLUMN}.site.index: only a sealed"),
         (('site = { type = "int" }', 'site = { type = "int", bind = ["year"] }'), f"{COLUMN}.site.bind: only a sealed"),
+        (
+            ('site = { type = "int" }', 'site = { type = "int", migrating = "old" }'),
+            f"{COLUMN}.site.migrating: only a sealed",
+        ),
+        ((EMAIL, f'{EMAIL}, migrating = "site"'), f"{COLUMN}.email.migrating: site is declared here too"),
         ((EMAIL, EMAIL.replace('"year"', '"day"')), f"{COLUMN}.email.bind: there is no column day"),
         ((EMAIL, EMAIL.replace('"year"', '"visits"')), f"{COLUMN}.email.bind: visits is sealed"),
         ((EMAIL, EMAIL.replace('"year"', '"person"')), f"{COLUMN}.email.bind: a column stands twice"),

@@ -1,0 +1,105 @@
+"""mode, backfill, restore and clear, as an operator types them, on a policy's own table."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from kms.providers.local import create_key_file
+from tests.vault.cli.conftest import Ended, Run
+
+POLICY = """
+[vault]
+database = "sqlite:///application.db"
+kek = "local:kek"
+sealing_lease = 1
+
+[table.client]
+key = ["id"]
+[table.client.column]
+id = { type = "int" }
+mail_sealed = { type = "str", sealed = true, index = { normalise = "casefold" }, migrating = "mail" }
+"""
+FIELD = "client.mail"
+
+
+@pytest.fixture
+def moving(run: Run, tmp_path: Path) -> Run:
+    """A policy of which one field is migrating, and three rows from before."""
+    (tmp_path / "noisevault.toml").write_text(POLICY, encoding="utf-8")
+    create_key_file(tmp_path / "kek")
+    assert run("init").status == 0
+    engine = create_engine(f"sqlite:///{tmp_path / 'application.db'}")
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO client (id, mail) VALUES (1, 'Ann@x'), (2, 'Ben@x'), (3, NULL)"))
+    engine.dispose()
+    return run
+
+
+def to(run: Run, mode: str) -> Ended:
+    for _ in range(50):
+        ended = run("mode", FIELD, "--to", mode, "--reason", "a test")
+        if "a sealing lease" not in ended.err:
+            return ended
+        time.sleep(0.1)
+    raise AssertionError("the lease is never over")
+
+
+def test_a_field_is_moved_there_and_back(moving: Run) -> None:
+    shown = moving("mode", FIELD)
+    assert shown.out.startswith("client.mail_sealed (plaintext in mail): mode plaintext\n")
+    assert to(moving, "dual-read-plaintext").status == 0
+    assert moving("find", "mail_sealed", "Ann@x", "--json").out == '{"id": 1, "mail_sealed": "Ann@x"}\n'
+    dry = moving("backfill", FIELD, "--dry-run")
+    assert dry.out == "client.mail_sealed: 2 rows would be written, 0 not; none was\n"
+    first = moving("backfill", FIELD)
+    assert first.out.startswith("client.mail_sealed: 2 rows written, 0 changed by others meanwhile, 0 left")
+    proof = moving("backfill", FIELD, "--after-lease")
+    assert "0 rows written" in proof.out
+    assert "proved: no row is left" in proof.out
+    assert to(moving, "dual-read-sealed").status == 0
+    assert moving("find", "mail_sealed", "ANN@X", "--json").out == '{"id": 1, "mail_sealed": "Ann@x"}\n'
+    assert to(moving, "sealed-only").status == 0
+    assert "proved" in moving("clear", FIELD, "--after-lease").out
+    assert json.loads(moving("mode", FIELD, "--json").out) == {
+        "field": "client.mail_sealed", "mode": "sealed-only", "everywhere_at": None
+    }  # fmt: skip
+    assert to(moving, "dual-read-sealed").status == 0
+    assert "proved" in moving("restore", FIELD, "--after-lease").out
+    assert to(moving, "dual-read-plaintext").status == 0
+    assert to(moving, "plaintext").status == 0
+    history = moving("mode", FIELD).out
+    assert history.count(": a test") == 7  # one of them begins the way back
+    assert "Ann" not in history
+
+
+def test_what_cannot_be_done_says_why(moving: Run) -> None:
+    skipped = moving("mode", FIELD, "--to", "sealed-only", "--reason", "haste")
+    assert skipped.status == 1
+    assert "no one step leads" in skipped.err
+    assert "--reason" in moving("mode", FIELD, "--to", "dual-read-plaintext").err
+    assert "backfill is for mode dual-read-plaintext" in moving("backfill", FIELD).err
+    assert "restore is for mode dual-read-sealed" in moving("restore", FIELD).err
+    assert "clear is for mode sealed-only" in moving("clear", FIELD).err
+    assert "client.mail_sealed" in moving("mode", "client.id").err
+
+
+def test_a_row_that_cannot_be_sealed_ends_with_a_status_and_no_value(moving: Run, tmp_path: Path) -> None:
+    assert to(moving, "dual-read-plaintext").status == 0
+    moving("backfill", FIELD)
+    engine = create_engine(f"sqlite:///{tmp_path / 'application.db'}")
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE client SET mail_sealed = x'01', mail = 's3cr3t' WHERE id = 2"))
+    ended = moving("backfill", FIELD)
+    assert ended.status == 3
+    assert "[2] mail_sealed" in ended.out
+    assert "s3cr3t" not in ended.out + ended.err
+
+
+def test_json_gives_events(moving: Run) -> None:
+    assert to(moving, "dual-read-plaintext").status == 0
+    events = [json.loads(line) for line in moving("backfill", FIELD, "--json").out.splitlines()]
+    assert events
+    assert "Ann" not in str(events)

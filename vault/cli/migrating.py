@@ -1,0 +1,194 @@
+"""mode, backfill, restore, clear: move a field between its plaintext and its sealed column, while services go on."""
+
+import getpass
+import json
+import socket
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from sqlalchemy import Column
+
+from kms.utc_text import to_the_second
+from vault.cli.job_ending import STOPPED, end_with
+from vault.cli.models import ModelsOption
+from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.cli.running_jobs import running_jobs
+from vault.errors import PolicyError
+from vault.jobs.engine import Job, JobSettings
+from vault.jobs.field_migration import FieldMigration, Moved
+from vault.jobs.job_store import JobState
+from vault.jobs.pace import PaceSettings
+from vault.jobs.work import Work
+from vault.mapping.definitions import is_migrating, plaintext_column, sealed_columns
+from vault.mode import Mode
+from vault.project import Project
+from vault.recorded_modes import mode_of
+
+__all__ = ["backfill", "clear", "mode", "restore"]
+
+FieldArgument = Annotated[str, typer.Argument(metavar="TABLE.COLUMN", help="The sealed column, or its plaintext.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Read, say what would be done, write nothing.")]
+Rate = Annotated[float | None, typer.Option(min=0.1, metavar="N", help="Write at most N rows a second.")]
+Wait = Annotated[bool, typer.Option("--after-lease", help="Wait until the run proves something, and run then.")]
+
+
+def mode(
+    field: FieldArgument,
+    to: Annotated[Mode | None, typer.Option(help="The mode to go to, one step from that in force.")] = None,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; recorded with who and when.")] = None,
+    policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show in which mode a migrating field is, and how it came there; or change it, by one step."""
+    with open_project(policy, models) as project:
+        migration = migration_of(project, field)
+        if to is not None:
+            if not reason:
+                raise PolicyError("a change of mode is recorded with its reason: say it by --reason")
+            migration.change(to, who=operator(), why=reason)
+        changeover = migration.find()
+        history = migration.store.history(migration.subject)
+    now = mode_of(changeover)
+    over = None if changeover is None else migration.lease_over(changeover)
+    if as_json:
+        typer.echo(
+            json.dumps({"field": migration.label, "mode": now.value, "everywhere_at": over and over.isoformat()})
+        )
+        return
+    console = Console(soft_wrap=True, markup=False, highlight=False)
+    console.print(f"{migration.label} (plaintext in {migration.plaintext.name}): mode {now.value}")
+    if over is not None and over > datetime.now(UTC):
+        console.print(f"  in every process from {to_the_second(over)} on")
+    for event in history:
+        told = "ended" if event.after is None else list(Mode)[event.after - 1].value
+        console.print(f"  {to_the_second(event.at)} {told}, by {event.who}: {event.why}")
+
+
+def backfill(
+    field: FieldArgument,
+    dry_run: DryRun = False,
+    rows_per_second: Rate = None,
+    after_lease: Wait = False,
+    policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Seal what stands in the plaintext column, with its terms. In mode dual-read-plaintext; services go on.
+
+    May be stopped anywhere and started again. Exit status: as of reencrypt.
+    """
+    with open_project(policy, models) as project:
+        _run(
+            lambda migration, run: migration.backfill(run, dry_run=dry_run), field, dry_run, rows_per_second,
+            after_lease, project, as_json,
+        )  # fmt: skip
+
+
+def restore(
+    field: FieldArgument,
+    dry_run: DryRun = False,
+    rows_per_second: Rate = None,
+    after_lease: Wait = False,
+    policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The way back: open what is sealed into the plaintext column. In mode dual-read-sealed; services go on."""
+    with open_project(policy, models) as project:
+        _run(
+            lambda migration, run: migration.restore(run, dry_run=dry_run), field, dry_run, rows_per_second,
+            after_lease, project, as_json,
+        )  # fmt: skip
+
+
+def clear(
+    field: FieldArgument,
+    dry_run: DryRun = False,
+    rows_per_second: Rate = None,
+    after_lease: Wait = False,
+    policy: PolicyOption = POLICY,
+    models: ModelsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set the plaintext column NULL, where a sealed value beside it opens; then the migration has ended."""
+    why = "the plaintext column is empty"
+    with open_project(policy, models) as project:
+        _run(
+            lambda migration, run: migration.clear(run, who=operator(), why=why, dry_run=dry_run), field, dry_run,
+            rows_per_second, after_lease, project, as_json,
+        )  # fmt: skip
+
+
+def migration_of(project: Project, field: str) -> FieldMigration:
+    """Raises: PolicyError naming the fields that are migrating."""
+    table, _, name = field.rpartition(".")
+    found = project.tables.get(table)
+    migrating = [column for one in project.tables.values() for column in sealed_columns(one) if is_migrating(column)]
+    for column in migrating:
+        if column.table is found and name in {column.name, plaintext_column(column).name}:
+            return FieldMigration(column, project.opened, project.engine)
+    names = ", ".join(_place(column) for column in migrating) or "none"
+    raise PolicyError(f"no field {field} is migrating; declared with migrating= are: {names}")
+
+
+def operator() -> str:
+    """Who gives the command, as the history names them."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"
+
+
+def _place(column: "Column[Any]") -> str:
+    return f"{column.table.fullname}.{column.name}"
+
+
+def _run(
+    job: Callable[[FieldMigration, Callable[[Work], Any]], Moved],
+    field: str,
+    dry_run: bool,
+    rows_per_second: float | None,
+    after_lease: bool,
+    project: Project,
+    as_json: bool,
+) -> None:
+    migration = migration_of(project, field)
+    settings = JobSettings(PaceSettings(rows_per_second=rows_per_second))
+    console = Console(soft_wrap=True, markup=False, highlight=False)
+    with running_jobs(console, as_lines_of_json=as_json) as around:
+        changeover = migration.find()
+        if after_lease and changeover is not None and not dry_run:
+            left = (migration.lease_over(changeover) - datetime.now(UTC)).total_seconds()
+            if left > 0 and around.stop.wait(left + 0.1):
+                raise typer.Exit(STOPPED)
+
+        def run(work: Work) -> Any:
+            one = Job(work, project.engine, settings, notify=around.notify, stop=around.stop)
+            return one.rehearse() if dry_run else one.run()
+
+        moved = job(migration, run)
+    if not as_json:
+        _say(console, migration, moved, dry_run)
+    end_with([moved.tally], stopped=around.stop.is_set())
+
+
+def _say(console: Console, migration: FieldMigration, moved: Moved, dry_run: bool) -> None:
+    tally = moved.tally
+    if dry_run:
+        console.print(f"{migration.label}: {tally.rewritten} rows would be written, {tally.failed} not; none was")
+        return
+    stopped = "; stopped before the end" if tally.outcome is JobState.STOPPED else ""
+    console.print(
+        f"{migration.label}: {tally.rewritten} rows written, {tally.changed_meanwhile} changed by others meanwhile,"
+        f" {tally.failed} left as they are, {tally.remaining} remain{stopped}"
+    )
+    for column, reason, number in tally.why:
+        console.print(f"  {column}: {number} {reason}")
+    if moved.until is not None:
+        console.print(
+            f"  until {to_the_second(moved.until)} a process may write as in the mode before: run it again then, or"
+            " with --after-lease"
+        )
+    elif moved.proved:
+        console.print("  proved: no row is left, and the database refuses new ones")

@@ -1,0 +1,191 @@
+"""Pair guard: a trigger that refuses a row whose plaintext and sealed column would not say the same.
+
+It stops what the mapping cannot see: a process that slept through its lease, textual SQL, a program that knows one
+column alone. Making it waits for every transaction that has written to the table, so that a scan afterwards misses
+none. Only what a statement changes is judged: an update of other columns leaves a row as it was.
+
+paired     a plaintext has a sealed value, and does not change without it
+matched    and a sealed value has its plaintext
+cleared    there is no new plaintext
+"""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.exc import DBAPIError
+
+from vault.errors import ChangeoverError
+from vault.jobs.contention import was_ended_for_another
+from vault.jobs.short_transaction import MARIADB, short_transaction
+
+__all__ = ["PairGuard", "PairRule", "drop_pair_guard", "guarded_by", "make_pair_guard"]
+
+# Ours: writers queue behind whoever waits for the table, so it is asked for shortly, and again.
+LOCK_SECONDS: Final = 0.5
+TRIES: Final = 120
+PAUSE_SECONDS: Final = 0.5
+SAID: Final = "noisevault: {} and {} must be written together: name the sealed column, by a process that knows its mode"
+
+
+class PairRule(Enum):
+    PAIRED = "paired"
+    MATCHED = "matched"
+    CLEARED = "cleared"
+
+
+@dataclass(frozen=True, slots=True)
+class PairGuard:
+    """Of one field: the names of its table and both columns in the database."""
+
+    table: Table
+    plaintext: str
+    sealed: str
+    rule: PairRule
+
+    def named(self, rule: PairRule) -> str:
+        """The trigger's name, the same each time."""
+        place = ".".join([self.table.schema or "", self.table.name, self.sealed])
+        return f"noisevault_{rule.value}_{hashlib.sha256(place.encode()).hexdigest()[:12]}"
+
+
+def make_pair_guard(engine: Engine, guard: PairGuard) -> None:
+    """Make it, and then take those of other rules away; nothing where it is there alone.
+
+    Raises: ChangeoverError when writers do not let go; DBAPIError when this role may not.
+    """
+    if guarded_by(engine, guard) == {guard.rule}:
+        return
+    made = _ddl(engine, guard)
+    dropped = [one for rule in PairRule for one in _undo(engine, guard, rule)]
+    _patiently(engine, [*dropped, *made], guard.table.name)
+
+
+def drop_pair_guard(engine: Engine, guard: PairGuard) -> None:
+    """Take those of all rules away. Raises: as make_pair_guard."""
+    _patiently(engine, [one for rule in PairRule for one in _undo(engine, guard, rule)], guard.table.name)
+
+
+def guarded_by(engine: Engine, guard: PairGuard) -> set[PairRule]:
+    """The rules of which there are triggers."""
+    asked = {
+        "postgresql": "SELECT tgname FROM pg_trigger WHERE tgrelid = '{0}'::regclass AND tgenabled = 'A'",
+        "mariadb": "SELECT trigger_name FROM information_schema.triggers"
+        " WHERE trigger_schema = COALESCE({1}, DATABASE())",
+        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+    }[_family(engine)]
+    schema = "NULL" if guard.table.schema is None else f"'{guard.table.schema}'"
+    with engine.connect() as connection:
+        place = _table(engine, guard).replace("'", "''")
+        found = {str(row[0]) for row in connection.exec_driver_sql(asked.format(place, schema).replace("%", "%%"))}
+    return {rule for rule in PairRule if {f"{guard.named(rule)}_i", f"{guard.named(rule)}_u"} <= found}
+
+
+def _patiently(engine: Engine, statements: list[str], table: str) -> None:
+    for _ in range(TRIES):
+        try:
+            with short_transaction(engine, LOCK_SECONDS) as connection:
+                for statement in statements:
+                    _run(connection, statement)
+        except DBAPIError as error:
+            if not was_ended_for_another(error) and "locked" not in str(error.orig):
+                raise
+        else:
+            return
+        time.sleep(PAUSE_SECONDS)
+    raise ChangeoverError(
+        f"some transaction has held {table} for long: end it, or come back later, by the same command"
+    )
+
+
+def _run(connection: Connection, statement: str) -> None:
+    connection.exec_driver_sql(statement.replace("%", "%%"))
+
+
+def _conditions(guard: PairGuard, plain: str, sealed: str, changed: Callable[[str], str]) -> tuple[str, str]:
+    """What an INSERT, and an UPDATE, is refused for. changed: that a column is not, byte for byte, what it was."""
+    no_plain, no_sealed = f"NEW.{plain} IS NULL", f"NEW.{sealed} IS NULL"
+    if guard.rule is PairRule.CLEARED:
+        return f"NEW.{plain} IS NOT NULL", f"NEW.{plain} IS NOT NULL AND {changed(plain)}"
+    insert = [f"(NEW.{plain} IS NOT NULL AND {no_sealed})"]
+    update = [
+        f"(NEW.{plain} IS NOT NULL AND {changed(plain)} AND NOT ({changed(sealed)}))",
+        f"(NEW.{plain} IS NOT NULL AND {no_sealed} AND (({changed(plain)}) OR ({changed(sealed)})))",
+    ]
+    if guard.rule is PairRule.MATCHED:
+        insert.append(f"(NEW.{sealed} IS NOT NULL AND {no_plain})")
+        # Re-encryption changes the sealed value of a row that is not restored yet.
+        update.append(
+            f"(NEW.{sealed} IS NOT NULL AND {no_plain} AND (OLD.{plain} IS NOT NULL OR OLD.{sealed} IS NULL))"
+        )
+    return " OR ".join(insert), " OR ".join(update)
+
+
+def _ddl(engine: Engine, guard: PairGuard) -> list[str]:
+    quote = engine.dialect.identifier_preparer.quote
+    plain, sealed, table = quote(guard.plaintext), quote(guard.sealed), _table(engine, guard)
+    name = guard.named(guard.rule)
+    said = SAID.format(guard.plaintext, guard.sealed).replace("'", "''")[:120]
+    match _family(engine):
+        case "postgresql":
+            as_bytes = '(NEW.{0})::text COLLATE "C" IS DISTINCT FROM (OLD.{0})::text COLLATE "C"'
+            insert, update = _conditions(guard, plain, sealed, as_bytes.format)
+            function = _placed(engine, guard, name)
+            refuse = f"$$ BEGIN RAISE EXCEPTION '{said}' USING ERRCODE = '23514'; END $$"
+            row = f"FOR EACH ROW WHEN ({{}}) EXECUTE FUNCTION {function}()"
+            return [
+                f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS {refuse}",
+                f"CREATE TRIGGER {name}_i BEFORE INSERT ON {table} {row.format(insert)}",
+                f"CREATE TRIGGER {name}_u BEFORE UPDATE ON {table} {row.format(update)}",
+                # Also for what logical replication applies, and for a session that calls itself a replica.
+                f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {name}_i",
+                f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {name}_u",
+            ]
+        case "mariadb":
+            as_bytes = "NOT (CAST(NEW.{0} AS BINARY) <=> CAST(OLD.{0} AS BINARY))"
+            insert, update = _conditions(guard, plain, sealed, as_bytes.format)
+            refuse = f"SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{said}'; END IF; END"
+            return [
+                f"CREATE TRIGGER {_placed(engine, guard, name)}_{kind} BEFORE {event} ON {table} FOR EACH ROW"
+                f" BEGIN IF {condition} THEN {refuse}"
+                for kind, event, condition in (("i", "INSERT", insert), ("u", "UPDATE", update))
+            ]
+        case _:
+            as_bytes = "CAST(NEW.{0} AS BLOB) IS NOT CAST(OLD.{0} AS BLOB)"
+            insert, update = _conditions(guard, plain, sealed, as_bytes.format)
+            return [
+                f"CREATE TRIGGER {_placed(engine, guard, name)}_{kind} BEFORE {event} ON {quote(guard.table.name)}"
+                f" WHEN {condition} BEGIN SELECT RAISE(ABORT, '{said}'); END"
+                for kind, event, condition in (("i", "INSERT", insert), ("u", "UPDATE", update))
+            ]
+
+
+def _undo(engine: Engine, guard: PairGuard, rule: PairRule) -> list[str]:
+    name = guard.named(rule)
+    if _family(engine) != "postgresql":
+        return [f"DROP TRIGGER IF EXISTS {_placed(engine, guard, name)}_{kind}" for kind in "iu"]
+    table = _table(engine, guard)
+    return [
+        *(f"DROP TRIGGER IF EXISTS {name}_{kind} ON {table}" for kind in "iu"),
+        f"DROP FUNCTION IF EXISTS {_placed(engine, guard, name)}()",
+    ]
+
+
+def _family(engine: Engine) -> str:
+    name = engine.dialect.name
+    if name not in {"postgresql", "sqlite", *MARIADB}:
+        raise ChangeoverError(f"no trigger is known for {name}: PostgreSQL, MariaDB and SQLite are")
+    return "mariadb" if name in MARIADB else name
+
+
+def _table(engine: Engine, guard: PairGuard) -> str:
+    return _placed(engine, guard, engine.dialect.identifier_preparer.quote(guard.table.name))
+
+
+def _placed(engine: Engine, guard: PairGuard, quoted: str) -> str:
+    schema = guard.table.schema
+    return quoted if schema is None else f"{engine.dialect.identifier_preparer.quote(schema)}.{quoted}"
