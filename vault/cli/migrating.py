@@ -110,17 +110,23 @@ def clear(
     dry_run: DryRun = False,
     rows_per_second: Rate = None,
     after_lease: Wait = False,
+    drop_guard: Annotated[
+        bool, typer.Option("--drop-guard", help="Then take the trigger away too, so that the column can be dropped.")
+    ] = False,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Set the plaintext column NULL, where a sealed value beside it opens; then the migration has ended."""
-    why = "the plaintext column is empty"
+
+    def cleared(migration: FieldMigration, run: Callable[[Work], Any]) -> Moved:
+        moved = migration.clear(run, who=operator(), why="the plaintext column is empty", dry_run=dry_run)
+        if drop_guard and moved.proved:
+            migration.drop_guard()
+        return moved
+
     with open_project(policy, models) as project:
-        _run(
-            lambda migration, run: migration.clear(run, who=operator(), why=why, dry_run=dry_run), field, dry_run,
-            rows_per_second, after_lease, project, as_json,
-        )  # fmt: skip
+        _run(cleared, field, dry_run, rows_per_second, after_lease, project, as_json)
 
 
 def migration_of(project: Project, field: str) -> FieldMigration:

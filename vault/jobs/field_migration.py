@@ -113,6 +113,10 @@ class FieldMigration:
             self.store.end(self.subject, self._parts, who=who, why=why)
         return moved
 
+    def drop_guard(self) -> None:
+        """Take the database's guard away, which else keeps the plaintext column from being dropped."""
+        drop_pair_guard(self._engine, self._guard(PairRule.CLEARED))
+
     def _moved(self, name: str, kind: type[Backfill | Restore | Clear], run: Run, dry_run: bool) -> Moved:
         """dry_run: run() rehearses, so that nothing is made or recorded here either."""
         wanted, rule, place = _JOBS[name]

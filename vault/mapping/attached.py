@@ -79,6 +79,11 @@ class Attached(Protocol):
         ...
 
     @property
+    def has_migrating(self) -> bool:
+        """Whether a migrating field was used on the engine."""
+        ...
+
+    @property
     def mode_changes(self) -> int:
         """As of Modes.changes."""
         ...
@@ -101,6 +106,7 @@ class AttachedVault:
 
     def __init__(self, opened: OpensFields) -> None:
         self.opened = opened
+        self.has_migrating = False
         self._fields: WeakKeyDictionary[Declared, Field] = WeakKeyDictionary()
         self._compounds: WeakKeyDictionary[DeclaredCompound, CompoundTerms] = WeakKeyDictionary()
 
@@ -128,6 +134,7 @@ class AttachedVault:
         return self.opened.modes.changes
 
     def mode(self, declared: Declared) -> Mode:
+        self.has_migrating = True
         return self.opened.modes.mode(declared.definition)
 
     def may_run(self, declared: Declared, mode: Mode) -> bool:

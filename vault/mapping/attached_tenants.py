@@ -72,6 +72,7 @@ class AttachedTenants:
             found = compounds[declared] = vault.compound(declared.definition)
         return found
 
+    has_migrating = False
     mode_changes = 0
 
     def mode(self, declared: Declared) -> Mode:

@@ -23,6 +23,7 @@ from vault.mapping.compiled_modes import forget_outdated, refuse_outdated
 from vault.mapping.compound_index import CompoundIndex
 from vault.mapping.flush_rows import watch_mapper
 from vault.mapping.guard import touches_sealed
+from vault.mapping.hide_details import hide_details
 from vault.mapping.hide_parameters import hide_parameters
 from vault.mapping.plaintext_column import refuse_mapped
 from vault.mapping.reflected import note_reflected
@@ -74,6 +75,7 @@ def install_hooks() -> None:
         event.listen(Mapper, "mapper_configured", snapshot_attributes)
         event.listen(Engine, "before_cursor_execute", _look, retval=True)
         event.listen(Engine, "handle_error", hide_parameters)
+        event.listen(Engine, "handle_error", hide_details)
         event.listen(Engine, "before_execute", _seal, retval=True)
 
 

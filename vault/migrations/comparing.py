@@ -22,7 +22,7 @@ OPENED: Final = (
 )
 PLAIN: Final = (
     "{} is sealed in the model and not in the database: a column never holds both plain and sealed values; declare a"
-    " new sealed column beside it, copy the values, then drop the old one (docs/tutorial.md)"
+    " new sealed column beside it and move the values: Sealed(..., migrating=), docs/migrating.md"
 )
 
 

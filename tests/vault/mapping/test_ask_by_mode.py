@@ -111,10 +111,12 @@ def test_a_question_has_one_answer_in_every_mode(patients: Migration, mode: Mode
     if mode.reads_sealed:
         paste(patients)
     build, answer = QUESTIONS[question]
+    patients.spy.sent.clear()
     for _ in range(2):
         with Session(patients.engine) as session:
             rows = session.scalars(build()).unique().all()
             assert sorted(map(str, (part for row in rows for part in told(row)))) == sorted(map(str, answer))
+    assert not (mode.reads_sealed and patients.spy.saw_plaintext())
 
 
 @modes
