@@ -25,7 +25,7 @@ PAGE = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 PAGE_URL = "postgresql+psycopg://clinic@localhost/clinic"
 LEASE = 1
-PROCESSES = 2
+PROCESSES = 1
 PATIENTS = 120
 PLANTED = "PLANTED-7-0"
 

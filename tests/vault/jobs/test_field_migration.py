@@ -1,23 +1,30 @@
 """Field migration on each database: all the way there and back, and no step that is not proved."""
 
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, String, select, text
+from sqlalchemy import Column, MetaData, String, Table, create_engine, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from kms import LeaseSettings
 from tests.vault.jobs.two_columns_tables import MAIL, RAW, Client, Clients, clients
+from tests.vault.mapping.conftest import new_vault
+from vault.attach import attach
 from vault.errors import ChangeoverError
-from vault.jobs.engine import Job, Tally
+from vault.jobs.engine import Job, JobSettings, Tally
 from vault.jobs.field_migration import FieldMigration, Moved
 from vault.jobs.job_store import JobState
 from vault.jobs.pair_guard import PairGuard, PairRule, guarded_by
+from vault.mapping import Sealed
 from vault.mode import Mode
+from vault.normalise import casefold
 from vault.recorded_modes import mode_of
+from vault.term import BlindIndex
 
 LEASE = 1.0
 
@@ -168,21 +175,11 @@ def test_a_rehearsal_makes_and_records_nothing(quick: Clients) -> None:
     assert (moved.tally.rewritten, moved.proved, rules(quick)) == (5, False, set())
 
 
-@pytest.mark.parametrize("nullable", [False])
-def test_a_plaintext_that_may_not_be_null_stops_the_last_step(
-    tmp_path: Path, database_url: str, nullable: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from sqlalchemy import MetaData, Table, create_engine
-
-    from kms import LeaseSettings
-    from tests.vault.mapping.conftest import new_vault
-    from vault.attach import attach
-    from vault.mapping import Sealed
-
+def test_a_plaintext_that_may_not_be_null_stops_the_last_step(tmp_path: Path, database_url: str) -> None:
     metadata = MetaData()
     table = Table(
         "strict", metadata, Column("id", String(9), primary_key=True),
-        Column("s", String(9), nullable=nullable), Column("x", Sealed(String(9), migrating="s")),
+        Column("s", String(9), nullable=False), Column("x", Sealed(String(9), migrating="s")),
     )  # fmt: skip
     opened = new_vault(tmp_path, LeaseSettings(sealing=0.2))
     engine = create_engine(database_url)
@@ -197,4 +194,27 @@ def test_a_plaintext_that_may_not_be_null_stops_the_last_step(
     time.sleep(0.3)
     with pytest.raises(ChangeoverError, match=r"strict\.s is NOT NULL"):
         one.change(Mode.SEALED_ONLY, who="ann", why="test")
+    opened.close()
+
+
+def test_two_values_that_the_index_takes_for_equal_end_the_run_with_a_word(tmp_path: Path, database_url: str) -> None:
+    metadata = MetaData()
+    kind = Sealed(String(9), index=BlindIndex(casefold), unique=True, migrating="s")
+    table = Table("twins", metadata, Column("id", String(9), primary_key=True), Column("x", kind))
+    opened = new_vault(tmp_path, LeaseSettings(sealing=0.2))
+    engine = create_engine(database_url)
+    attach(engine, opened, metadata)
+    metadata.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO twins (id, s) VALUES ('1', 'S3CR3T'), ('2', 's3cr3t')"))
+    one = FieldMigration(table.c.x, opened, engine)
+    time.sleep(0.3)
+    one.change(Mode.DUAL_READ_PLAINTEXT, who="ann", why="test")
+    with pytest.raises(ChangeoverError, match="takes for equal") as caught:
+        one.backfill(lambda work: Job(work, engine).run())
+    shown = "".join(traceback.format_exception(caught.value)).lower()
+    assert "s3cr3t" not in shown
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE twins SET s = 'other' WHERE id = '2'"))
+    assert one.backfill(lambda work: Job(work, engine, JobSettings(silence=0.1)).run()).tally.rewritten == 2
     opened.close()

@@ -5,17 +5,25 @@ import re
 import subprocess
 import sys
 import threading
+import traceback
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Text, event, select
+from sqlalchemy import URL, Text, event, make_url, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from tests.kms.scripted_provider import ScriptedProvider
 from tests.servers.not_run import need_module
+from tests.vault.mapping.conftest import new_vault
+from tests.vault.mapping.migrating import Base as MigratingBase
+from tests.vault.mapping.migrating import Kinds, SetModes, Ward
+from tests.vault.mapping.migrating import Patient as Migrating
 from vault import BlindIndex, Sealed, attach
+from vault.mode import Mode
 from vault.opened import OpenedVault
 
 ROOT = Path(__file__).parents[3]
@@ -81,3 +89,40 @@ def test_a_warmed_session_asks_nobody_on_the_loop(tmp_path: Path) -> None:
     vault.close()
     assert asked
     assert threading.get_ident() not in asked
+
+
+@pytest.mark.parametrize("driver", [pytest.param("asyncpg", marks=pytest.mark.postgres), "aiosqlite"])
+def test_a_migrating_field_is_served_in_every_mode(request: pytest.FixtureRequest, tmp_path: Path, driver: str) -> None:
+    """K14-01 too: of a broken UNIQUE no traceback shows the value."""
+    need_module(request.node, driver)
+    url = make_url(
+        f"sqlite:///{tmp_path / 'app.db'}" if driver == "aiosqlite" else request.getfixturevalue("postgres_url")
+    )
+    vault = new_vault(tmp_path)
+    vault.modes = modes = SetModes()
+    asyncio.run(_in_every_mode(url.set(drivername=f"{url.get_backend_name()}+{driver}"), vault, modes))
+    vault.close()
+
+
+async def _in_every_mode(url: URL, vault: OpenedVault, modes: SetModes) -> None:
+    from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+
+    engine = create_async_engine(url)
+    attach(engine, vault)
+    async with engine.begin() as connection:
+        await connection.run_sync(MigratingBase.metadata.create_all)
+    for number, mode in enumerate(Mode):
+        modes.set(mode)
+        async with AsyncSession(engine) as session:
+            kinds = {"count": number, "price": Decimal("1.50"), "ward": Ward.EAST, "chart": {"a": 1}}
+            session.add_all([Migrating(id=number, ssn=f"s3cr3t-{number}"), Kinds(id=number, **kinds)])
+            await session.commit()
+            for asked in (Migrating.ssn == f"s3cr3t-{number}", Migrating.ssn.in_([f"s3cr3t-{number}"])):
+                assert (await session.scalars(select(Migrating.ssn).where(asked))).all() == [f"s3cr3t-{number}"]
+            found = await session.scalars(select(Kinds).where(Kinds.count == number, Kinds.ward == Ward.EAST))
+            assert [{name: getattr(one, name) for name in kinds} for one in found] == [kinds]
+            session.add(Migrating(id=number + 100, ssn=f"s3cr3t-{number}"))
+            with pytest.raises(IntegrityError) as caught:
+                await session.flush()
+            assert "s3cr3t" not in "".join(traceback.format_exception(caught.value))
+    await engine.dispose()
