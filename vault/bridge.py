@@ -75,14 +75,10 @@ def answer(
         group_labels=tuple(", ".join(map(repr, label)) for label in labels),
         shared=True,
     )
+    columns = tuple(sorted({*question.columns, rules.unit}))
+    project.require_sealed(project.table(rules.table), columns)
     live = project.opened.keyring.warm()
-    scan = Scan(
-        project.engine,
-        project.table(rules.table),
-        project.fields(project.table(rules.table)),
-        tuple(sorted({*question.columns, rules.unit})),
-        live,
-    )
+    scan = Scan(project.engine, project.table(rules.table), project.fields(project.table(rules.table)), columns, live)
     scan.require_columns()
     salt = tie_break_salt(project.opened.keyring, dataset)
     return ask(ledger, request, asked, lambda: chunks(scan, project.policy, rules, question, salt), salt=salt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,8 @@ from vault.errors import PolicyError
 from vault.field import Field
 from vault.index_home import IndexHomes
 from vault.mapped_tables import table_policies
-from vault.mapping.definitions import definition_of, sealed_columns
+from vault.mapping.definitions import definition_of, is_migrating, sealed_columns
+from vault.mode import Mode
 from vault.opened import OpenedVault
 from vault.policy import Policy
 from vault.raw_table import raw_table
@@ -123,6 +124,19 @@ class Project:
     def fields(self, table: Table) -> dict[str, Field]:
         """The sealed columns of `table` by name, each with its field object."""
         return {column.name: self.opened.field(definition_of(column)) for column in sealed_columns(table)}
+
+    def require_sealed(self, table: Table, names: Collection[str]) -> None:
+        """Of those columns each migrating one must be read sealed by now: here stored bytes are opened, not plaintext.
+
+        Raises: PolicyError, KmsError.
+        """
+        for column in sealed_columns(table):
+            mode = self.opened.modes.mode(definition_of(column)) if is_migrating(column) else Mode.SEALED_ONLY
+            if column.name in names and not mode.reads_sealed:
+                raise PolicyError(
+                    f"{table.name}.{column.name} is read from its plaintext column, in mode {mode.value}: ask again"
+                    " from mode dual-read-sealed on (docs/migrating.md)"
+                )
 
     def require_tables(self) -> None:
         """Raises: PolicyError if a table is not in the database; of mapped classes, those with sealed columns count."""

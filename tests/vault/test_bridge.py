@@ -13,14 +13,18 @@ from sqlalchemy import insert, text, update
 import dp
 from dp.errors import AuditError, BudgetExhaustedError
 from kms import Keyring, ProviderSettings, Purpose, open_provider
-from tests.vault.projects import make_project, visit
+from kms.providers.local import create_key_file
+from tests.vault.phases import set_phase
+from tests.vault.projects import make_project, visit, write_policy
 from vault.bridge import answer, chunks, declare_budgets, dp_question, ledger_engine, open_ledger
+from vault.changeover.phase import Phase, Subject
 from vault.errors import PolicyError
 from vault.ledger_keys import tie_break_salt
 from vault.policy import Policy
 from vault.project import Project
 from vault.question import QuestionError, parse
 from vault.raw_table import raw_table
+from vault.recorded_modes import PLAINTEXT, SEALED
 from vault.scan import Scan
 
 
@@ -197,3 +201,23 @@ def test_no_child_inherits_the_open_file_of_the_ledger(tmp_path: Path) -> None:
         os._exit(0)
     os.waitpid(pid, 0)
     assert not (tmp_path / "ledger.db-shm").exists()
+
+
+def test_a_field_that_is_read_from_its_plaintext_is_not_asked_and_nothing_is_charged(tmp_path: Path) -> None:
+    """Its sealed values are not all there yet: the answer would be another."""
+    path = write_policy(tmp_path)
+    spending = 'spending = { type = "float", sealed = true'
+    path.write_text(path.read_text().replace(spending, f'{spending}, migrating = "old_spending"'), encoding="utf-8")
+    create_key_file(tmp_path / "kek")
+    project = Project.create(Policy.load(path), ProviderSettings())
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    declare_budgets(ledger, project.policy)
+    with pytest.raises(PolicyError, match=r"visit\.spending is read from its plaintext.*dual-read-sealed"):
+        answer(project, ledger, "visits", parse("mean(spending)"), nano_epsilon=10**8, who="ann")
+    assert ledger.status("visits").spent == 0
+    assert answer(project, ledger, "visits", parse("count()"), nano_epsilon=10**8, who="ann")
+    subject = Subject("visit", "spending", "")
+    keyring = project.opened.keyring
+    set_phase(project.opened.key_store, keyring, subject, Phase.DUAL_ASK_NEW, old=PLAINTEXT, new=SEALED)
+    assert answer(project, ledger, "visits", parse("mean(spending)"), nano_epsilon=10**8, who="ann")
+    project.engine.dispose()

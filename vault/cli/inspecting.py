@@ -47,7 +47,9 @@ def leakage(
         fields = project.fields(project.table(name))
         if column is not None and column not in fields:
             raise PolicyError(f"table {name} has no sealed column {column!r}; it has: {', '.join(fields) or 'none'}")
-        for one in [column] if column is not None else list(fields):
+        wanted = [column] if column is not None else list(fields)
+        project.require_sealed(project.table(name), wanted)
+        for one in wanted:
             for normaliser, bits in measured_by(fields[one].definition).items():
                 found = measure(project, name, one, normaliser)
                 widths = found.widths(bits)

@@ -6,7 +6,19 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import JSON, Column, ColumnElement, RowMapping, Select, Table, func, select
+from sqlalchemy import (
+    JSON,
+    Column,
+    ColumnElement,
+    Float,
+    Interval,
+    RowMapping,
+    Select,
+    Table,
+    TypeDecorator,
+    func,
+    select,
+)
 
 from vault.codecs import codec_named
 from vault.errors import FieldError
@@ -56,9 +68,13 @@ class TwoColumns:
 
     @property
     def compared(self) -> list[str]:
-        """What a row is compared by before it is written. JSON is not: PostgreSQL's json has no equality."""
-        json = isinstance(self.owner.plaintext_type, JSON)
-        return [self.sealed] if json else [self.plaintext, self.sealed]
+        """What a row is compared by before it is written: the plaintext, too, where databases compare it byte by byte.
+
+        Else the sealed value alone, which every write of a service changes; what was written past the mapping is found
+        by the run that proves, which compares both values behind the guard.
+        """
+        alone = isinstance(self.owner.plaintext_type, JSON | Float | Interval | TypeDecorator)
+        return [self.sealed] if alone else [self.plaintext, self.sealed]
 
     @property
     def reads(self) -> list[str]:
