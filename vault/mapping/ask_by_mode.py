@@ -22,6 +22,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from vault.errors import SealedColumnError
 from vault.mapping.asked import Asked
 from vault.mapping.compiled_modes import mode_of_compiled
+from vault.mapping.read_by_mode import require_column_hook
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.term_type import NOT_WRITTEN, AskedTerm
 
@@ -141,6 +142,7 @@ class AskedPlaintext(TypeDecorator[Any]):
 
 @compiles(AskByMode)
 def _ask(element: AskByMode, compiler: SQLCompiler, **kw: Any) -> str:
+    require_column_hook()
     kind = element.asked
     owner = kind.sealed
     # A variable of a lambda statement is put in under the parameter's key, with a type of its own.

@@ -17,7 +17,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeDecorator
 
-from vault.errors import SealedColumnError
+from vault.errors import DefinitionError, SealedColumnError
 from vault.mapping.beside import of_row
 from vault.mapping.compiled_modes import mode_of_compiled
 from vault.mapping.declared_type import snapshot
@@ -26,7 +26,7 @@ from vault.mapping.term_column import is_as_stored, is_as_target
 from vault.mapping.term_type import Term
 from vault.mode import Mode
 
-__all__ = ["ReadByMode", "install_column_hook", "refuse_unread"]
+__all__ = ["ReadByMode", "install_column_hook", "refuse_unread", "require_column_hook"]
 
 
 class ReadByMode(ColumnElement[Any]):
@@ -70,6 +70,7 @@ class ResultByMode(TypeDecorator[Any]):
 
 @compiles(ReadByMode)
 def _read(element: ReadByMode, compiler: SQLCompiler, **kw: Any) -> str:
+    require_column_hook()
     mode = mode_of_compiled(compiler, element.owner)
     element.told.append(mode)
     inner = {**kw, "add_to_result_map": None, "within_columns_clause": False}
@@ -77,9 +78,23 @@ def _read(element: ReadByMode, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 def install_column_hook() -> None:
-    """Let columns be rendered by mode, once a process: when the first migrating field is declared."""
+    """Let columns be rendered by mode, once a process: when the first migrating field is declared.
+
+    Raises: DefinitionError where the application renders columns by @compiles(Column) itself.
+    """
     if "_compiler_dispatcher" not in Column.__dict__:
         compiles(Column)(_column)
+    require_column_hook()
+
+
+def require_column_hook() -> None:
+    """Raises: DefinitionError unless columns are rendered here: else the wrong one of two would be read."""
+    specs = getattr(Column.__dict__.get("_compiler_dispatcher"), "specs", {})
+    if specs != {"default": _column}:
+        raise DefinitionError(
+            "the application renders columns by @compiles(Column), as the vault does while a field migrates: leave that"
+            " out, or compile a subclass of Column"
+        )
 
 
 def refuse_unread(column: Any, compiler: Any, *, as_result: bool) -> None:

@@ -1,14 +1,15 @@
 """Reading by mode: the column that SQL names, and the type that its values are read by. See test_ask_by_mode.py too."""
 
 import pytest
-from sqlalchemy import CursorResult, MetaData, select
+from sqlalchemy import Column, CursorResult, MetaData, String, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session, aliased
 from sqlalchemy.schema import CreateTable
 
 from tests.vault.mapping.clinic import Person
 from tests.vault.mapping.migrating import Migration, Patient, Stay
-from vault.errors import NotSealedError, SealedColumnError
+from vault.errors import DefinitionError, NotSealedError, SealedColumnError
+from vault.mapping import Sealed
 from vault.mapping.term_column import as_stored, as_target
 from vault.mode import Mode
 
@@ -88,3 +89,16 @@ def test_several_rows_come_through_one_cursor_in_one_mode(migration: Migration) 
         assert first.fetchmany(2) == ["plain§1", "plain§2"]
         migration.modes.set(Mode.DUAL_READ_SEALED)
         assert first.all() == ["plain§3", "plain§4", "plain§5"]
+
+
+def test_an_application_that_renders_columns_itself_is_refused(migration: Migration) -> None:
+    dispatcher = Column.__dict__["_compiler_dispatcher"]
+    dispatcher.specs["sqlite"] = lambda column, compiler, **kw: "another"
+    try:
+        for statement in (select(Patient.ssn), select(Patient.id).where(Patient.ssn == "plain§")):
+            with pytest.raises(DefinitionError, match="subclass of Column"):
+                statement.compile(dialect=postgresql.dialect())
+        with pytest.raises(DefinitionError):
+            Sealed(String, migrating="s")
+    finally:
+        del dispatcher.specs["sqlite"]
