@@ -320,3 +320,46 @@ def test_an_index_over_columns_goes_with_its_fields(quick: AlembicProject) -> No
     assert quick.differences(before) == []
     quick.downgrade()
     assert quick.differences(before) == []
+
+
+def test_a_field_migrates_and_its_plaintext_goes_in_the_end(project: AlembicProject) -> None:
+    """Rows stay what they are; the NOT NULL of the old column goes first, that of the new one comes last."""
+
+    def models(*columns: Column[str]) -> MetaData:
+        metadata = MetaData()
+        Table("patient", metadata, Column("id", Integer, primary_key=True), *columns)
+        return metadata
+
+    project.options = {"render_as_batch": True}
+    project.create(models(Column("ssn", String(11), nullable=False, index=True, unique=True)))
+    rows(project.url, "INSERT INTO patient (id, ssn) VALUES (1, 'a')")
+    old = Column("ssn", String(11), index=True, unique=True)
+    sealed = Sealed(String(11), index=BlindIndex(), unique=True, migrating=old)
+    migrating = models(Column("ssn_sealed", sealed, nullable=False))
+    said = "\n".join(upgrade_of(project.revision(migrating)))
+    assert "add_sealed_column('ssn_sealed'" in said
+    assert "create_blind_index('ssn_sealed', 'bidx', unique=True" in said
+    assert "alter_column('ssn'" in said
+    assert "nullable=True" in said
+    assert "drop" not in said
+    project.upgrade()
+    assert project.differences(migrating) == []
+    assert rows(project.url, "SELECT ssn FROM patient") == [("a",)]
+    done = models(Column("ssn_sealed", Sealed(String(11), index=BlindIndex(), unique=True), nullable=False))
+    rows(project.url, "DELETE FROM patient")
+    said = "\n".join(upgrade_of(project.revision(done)))
+    assert "drop_column('ssn')" in said
+    assert "alter_column('ssn_sealed'" in said
+    assert "nullable=False" in said
+    project.upgrade()
+    assert project.differences(done) == []
+    assert "ssn" not in columns_in(project.url)
+
+
+def rows(url: str, sql: str) -> list[tuple[object, ...]]:
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        found = connection.exec_driver_sql(sql)
+        given = [tuple(row) for row in found] if found.returns_rows else []
+    engine.dispose()
+    return given
