@@ -1,9 +1,12 @@
 """Compiled modes: a statement that was kept from another mode is made anew, or does not run."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import bindparam, select, text
 from sqlalchemy.orm import Session
 
 from tests.vault.mapping.migrating import Migration, Patient
@@ -92,3 +95,34 @@ def test_one_statement_has_one_mode_from_beginning_to_end(apart: Migration) -> N
     compiled = ASKED.compile(apart.engine)
     apart.modes.set(Mode.DUAL_READ_SEALED)
     assert mode_of_compiled(compiled, sealed) is Mode.DUAL_READ_PLAINTEXT
+
+
+def test_threads_ask_and_read_rightly_while_the_mode_changes(migration: Migration) -> None:
+    """A statement's SQL, parameters and result are of one mode: else plaintext would be compared with terms."""
+    migration.modes.set(Mode.DUAL_READ_PLAINTEXT)
+    with Session(migration.engine) as session:
+        session.add_all([Patient(id=n, ssn=f"plain§{n}") for n in range(1, 21)])
+        session.commit()
+    wrong: list[object] = []
+    over = threading.Event()
+
+    def ask(seed: int) -> None:
+        held = select(Patient.id, Patient.ssn).where(Patient.ssn == bindparam("ssn"))
+        n = seed
+        while not over.is_set():
+            n = 1 + (n + 7) % 20
+            anew = select(Patient.id, Patient.ssn).where(Patient.ssn.in_([f"plain§{n}"]))
+            with migration.engine.connect() as connection:
+                for found in (connection.execute(held, {"ssn": f"plain§{n}"}).all(), connection.execute(anew).all()):
+                    if [tuple(row) for row in found] != [(n, f"plain§{n}")]:
+                        wrong.append((n, found))
+
+    with ThreadPoolExecutor(4) as threads:
+        asking = [threads.submit(ask, seed) for seed in range(4)]
+        for number in range(60):
+            time.sleep(0.02)
+            migration.modes.set(list(Mode)[1 + number % 2])
+        over.set()
+    for one in asking:
+        one.result()
+    assert wrong == []
