@@ -1,17 +1,20 @@
 """Writing by mode: every way of writing fills the columns of the mode in force, and no other."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import bindparam, insert, null, select, update
+from sqlalchemy import bindparam, create_engine, insert, null, select, update
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from tests.vault.mapping.migrating import Kinds, Migration, Patient, Stay, expected
+from tests.vault.mapping.migrating import Kinds, Migration, Patient, SetModes, Stay, expected
+from vault.attach import attach
 from vault.errors import InvalidValueError, SealedColumnError
 from vault.mode import Mode
+from vault.opened import OpenedVault
 
 P = Patient.__table__
 OLD, NEW, OTHER = "plain§old", "plain§new", "plain§other"
@@ -273,3 +276,40 @@ def test_every_kind_of_value_comes_back(migration: Migration, mode: Mode) -> Non
     plain = migration.stored(Kinds, "count", "price", "at", "ward", "chart")
     assert (plain[0] == tuple(whole.values())) is mode.writes_plaintext
     assert plain[1] == (None,) * 5
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader"),
+    [pair for one, two in itertools.pairwise(Mode) for pair in ((one, two), (two, one))],
+    ids=lambda mode: mode.value,
+)
+def test_of_two_processes_one_mode_apart_each_reads_what_the_other_writes(
+    migration: Migration, writer: Mode, reader: Mode
+) -> None:
+    """And of two equal values the database refuses the second, whoever writes it."""
+    vault = OpenedVault(migration.vault.keyring, migration.vault.key_store)
+    vault.modes = SetModes(reader)
+    other = create_engine(migration.engine.url)
+    attach(other, vault)
+    migration.modes.set(Mode.DUAL_READ_SEALED)
+    with Session(migration.engine) as session:
+        session.add_all([Patient(id=n, ssn=f"plain§{n}") for n in (1, 2, 3)])
+        session.commit()
+        migration.modes.set(writer)
+        session.get_one(Patient, 1).ssn = NEW
+        session.execute(update(Patient).where(Patient.id == 2).values(ssn=None))
+        session.add(Patient(id=4, ssn=OTHER))
+        session.commit()
+    with Session(other) as session:
+        assert session.scalars(select(Patient.ssn).order_by(Patient.id)).all() == [NEW, None, "plain§3", OTHER]
+        for value, found in ((NEW, [1]), ("plain§1", []), ("plain§2", []), ("plain§3", [3]), (OTHER, [4])):
+            assert session.scalars(select(Patient.id).where(Patient.ssn == value)).all() == found
+        session.add(Patient(id=9, ssn=NEW))
+        with pytest.raises(IntegrityError):
+            session.flush()
+        session.rollback()
+        session.get_one(Patient, 1).ssn = OLD
+        session.commit()
+    with Session(migration.engine) as session:
+        assert session.get_one(Patient, 1).ssn == OLD
+        assert session.scalars(select(Patient.id).where(Patient.ssn == NEW)).all() == []
