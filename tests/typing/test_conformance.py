@@ -24,16 +24,21 @@ if TYPE_CHECKING:
     from kms.refresher import Bell, RefreshBell
     from kms.routed_provider import RoutedProvider
     from tests.vault.jobs.writing_one_by_one import WritesOneByOne
+    from vault.jobs.backfill import Backfill
+    from vault.jobs.clear import Clear
     from vault.jobs.empty_slots import EmptySlots
     from vault.jobs.reencrypt import Reencrypt
     from vault.jobs.reindex import Reindex
+    from vault.jobs.restore import Restore
     from vault.jobs.row_keyrings import OneKeyring, RowKeyrings, TenantKeyrings
     from vault.jobs.work import BatchWriter, Leased, Rehearses, Work
     from vault.jobs.writing.held_rows import WritesHeldRows
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
     from vault.mapping.attached import Attached, AttachedVault, OpensFields
     from vault.mapping.attached_tenants import AttachedTenants, OpensTenants
+    from vault.mode import Modes, SealedOnly
     from vault.opened import OpenedVault
+    from vault.recorded_modes import RecordedModes
     from vault.tenants import TenantVaults
 
     def key_providers(local: LocalProvider) -> KeyProvider:
@@ -98,6 +103,15 @@ if TYPE_CHECKING:
 
     def questions(question: dp.Count | dp.Sum | dp.Mean) -> Question:
         return question
+
+    def migrations(work: Backfill | Restore | Clear) -> Work:
+        return work
+
+    def rehearsals(work: Backfill | Restore | Clear) -> Rehearses:
+        return work
+
+    def modes(modes: RecordedModes | SealedOnly) -> Modes:
+        return modes
 
     def vaults(opened: OpenedVault) -> OpensFields:
         return opened
