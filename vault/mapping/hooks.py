@@ -25,6 +25,7 @@ from vault.mapping.flush_rows import watch_mapper
 from vault.mapping.guard import touches_sealed
 from vault.mapping.hide_details import hide_details
 from vault.mapping.hide_parameters import hide_parameters
+from vault.mapping.pinned_execution import SLOTTED
 from vault.mapping.plaintext_column import refuse_mapped
 from vault.mapping.reflected import note_reflected
 from vault.mapping.seal_statement import seal_statement
@@ -112,6 +113,7 @@ def _look(
         touched = touches_sealed(
             compiled.statement if state is None else state.statement, getattr(compiled.statement, "_with_options", ())
         )
+        touched |= SLOTTED in compiled.__dict__  # as of the target of an upsert, which is all that it names
         refuse_shared_parameters(compiled.bind_names)
         for column in (*compiled.insert_prefetch, *compiled.update_prefetch):
             _refuse_asking_default(column)

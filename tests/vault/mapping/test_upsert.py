@@ -77,6 +77,14 @@ def test_parameter_lists_upsert(session: Session) -> None:
     assert session.scalars(select(Person.id).where(Person.ssn == "plain§2b")).all() == [2]
 
 
+def test_parameter_lists_upsert_where_the_target_is_all_that_is_sealed_in_the_statement(session: Session) -> None:
+    _only(session, "sqlite", "postgresql")
+    upsert = _upsert(_insert(session, P), [P.c.email], name="again")
+    for rows in ([(1, "plain§ann")], [(2, "plain§ANN")], [(3, "plain§Ann"), (4, "plain§bea")]):
+        session.connection().execute(upsert, [{"id": key, "email": email} for key, email in rows])
+    assert session.execute(select(P.c.id, P.c.name).order_by(P.c.id)).all() == [(1, "again"), (4, None)]
+
+
 def test_clearing_in_an_upsert_clears_the_terms(session: Session) -> None:
     session.add(Person(id=1, ssn="plain§old"))
     session.commit()
