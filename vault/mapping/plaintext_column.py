@@ -13,7 +13,7 @@ from vault.errors import DefinitionError
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.table_plan import plan_of
 
-__all__ = ["add_plaintext", "is_plaintext", "join_plaintext", "refuse_mapped"]
+__all__ = ["add_plaintext", "has_other_plaintext", "is_plaintext", "join_plaintext", "refuse_mapped"]
 
 
 def add_plaintext(sealed: SealedColumn) -> None:
@@ -42,6 +42,12 @@ def join_plaintext(sealed: SealedColumn) -> None:
     else:
         _hidden(sealed, there)
     check_plaintext(sealed)
+
+
+def has_other_plaintext(sealed: SealedColumn, column: "Column[Any]") -> bool:
+    """Whether column has taken the place of the plaintext column that the field knew, as where a table is reflected."""
+    known = vars(sealed).get("plaintext")  # none, while the table is being made
+    return known is not None and known is not column and known.name == column.name
 
 
 def is_plaintext(column: Any) -> bool:

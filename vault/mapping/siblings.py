@@ -13,7 +13,7 @@ from sqlalchemy import Column, Index, MetaData, Table, UniqueConstraint
 from vault.errors import DefinitionError
 from vault.index_slot import SLOTS, term_column
 from vault.mapping.compound_index import CompoundIndex, complete_compound, declared_compounds
-from vault.mapping.plaintext_column import add_plaintext, join_plaintext
+from vault.mapping.plaintext_column import add_plaintext, has_other_plaintext, join_plaintext
 from vault.mapping.reflected import is_read_terms
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.table_plan import forget_plan
@@ -63,6 +63,11 @@ def keep_sealed(column: "Column[Any]", table: Table) -> None:
         return
     if not isinstance(is_, Declaration):
         raise DefinitionError(f"{table.name}.{there.name} is sealed, and would become plain: {KEPT}")
+    if was.migrating != is_.migrating:
+        raise DefinitionError(
+            f"{table.name}.{there.name} is declared again with another migrating=: declare the table once, or in a"
+            " MetaData of its own"
+        )
     if was.unique != is_.unique or [index.name for index in was.index] != [index.name for index in is_.index]:
         raise DefinitionError(
             f"{table.name}.{there.name} is declared again with other indexes, and has term columns of those it had:"
@@ -87,13 +92,21 @@ def own_column(column: "Column[Any]", table: Table) -> None:
 
 
 def _bind_anew(column: "Column[Any]", table: Table) -> None:
-    """Fields that are bound to a column of this name are bound to this one from now on. Raises: DefinitionError."""
+    """Fields that are bound to a column of this name, or have their plaintext in it, know this one from now on.
+
+    Raises: DefinitionError.
+    """
     if table in _incomplete:
         return
     for other in table.columns:
         kind = other.type
-        if isinstance(kind, Declaration) and kind.owner is not None and column.key in {*kind.bind, kind.tenant}:
+        if not isinstance(kind, Declaration) or kind.owner is None:
+            continue
+        moved = has_other_plaintext(kind.owner, column)
+        if moved or column.key in {*kind.bind, kind.tenant}:
             kind.owner = SealedColumn(other)
+            if moved:
+                join_plaintext(kind.owner)
             kind.owner.check()
 
 

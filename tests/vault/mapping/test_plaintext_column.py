@@ -17,16 +17,18 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    insert,
     inspect,
     select,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, configure_mappers, mapped_column
 
-from tests.vault.mapping.migrating import Base, Migration, Patient, Stay
+from tests.vault.mapping.migrating import Base, Migration, Patient, Stay, expected
 from vault.errors import DefinitionError
-from vault.mapping import CompoundIndex, Sealed, sealed_columns
+from vault.mapping import CompoundIndex, Sealed, definition_of, sealed_columns
 from vault.mapping.plaintext_column import is_plaintext
 from vault.mapping.table_plan import plan_of
+from vault.mode import Mode
 from vault.term import BlindIndex
 
 P = Patient.__table__
@@ -175,3 +177,40 @@ def test_an_attribute_of_its_own_is_refused() -> None:
 
 def test_the_type_says_what_it_migrates_from() -> None:
     assert repr(Sealed(Text, migrating="s")) == "Sealed(Text(), migrating='s')"
+
+
+def ssn() -> "Column[str]":
+    return Column("ssn_sealed", Sealed(String(30), index=BlindIndex(), unique=True, migrating="ssn"))
+
+
+def writes_and_finds_in_each_mode(migration: Migration, table: Table) -> None:
+    for key, mode in enumerate(Mode, start=1):
+        migration.modes.set(mode)
+        with migration.engine.begin() as connection:
+            connection.execute(insert(table), [{"id": key, "ssn_sealed": f"plain§{key}"}])
+            found = connection.execute(select(table.c.ssn_sealed).where(table.c.ssn_sealed == f"plain§{key}"))
+            assert found.scalars().all() == [f"plain§{key}"]
+    assert migration.stored_patients() == [expected(mode, n, f"plain§{n}") for n, mode in enumerate(Mode, start=1)]
+
+
+def test_over_a_reflected_table_the_plaintext_column_is_found_there_and_hidden(migration: Migration) -> None:
+    read = Table("patient", MetaData(), ssn(), autoload_with=migration.engine)
+    assert "ssn" not in select(read).selected_columns
+    assert is_plaintext(read.c.ssn)
+    writes_and_finds_in_each_mode(migration, read)
+
+
+def test_a_plaintext_column_that_is_declared_again_stays_the_fields(migration: Migration) -> None:
+    models = MetaData()
+    table = Table("patient", models, Column("id", Integer, primary_key=True), ssn())
+    assert definition_of(table.c.ssn_sealed)
+    before = table.c.ssn_sealed.type.owner.plaintext
+    again = Column("ssn", String(30))
+    Table("patient", models, again, extend_existing=True)
+    assert table.c.ssn_sealed.type.owner.plaintext is again is not before
+    assert "ssn" not in select(table).selected_columns
+    Table("patient", models, ssn(), extend_existing=True)
+    writes_and_finds_in_each_mode(migration, table)
+    sealed = Sealed(String(30), index=BlindIndex(), unique=True)
+    with pytest.raises(DefinitionError, match="another migrating="):
+        Table("patient", models, Column("ssn_sealed", sealed), extend_existing=True)
