@@ -91,10 +91,12 @@ class RecordedModes:
         held = self._in_force()
         subject = subject_of_field(definition)
         changeover = held.state.changeovers.get(subject)
-        if changeover is None and subject not in self._settled and not self._is_recorded(definition):
-            self._begin(definition)
-            held = self._in_force()
-            changeover = held.state.changeovers.get(subject)
+        if changeover is None and subject not in self._settled:
+            if not self._is_recorded(definition):
+                self._begin(definition)
+            # Whoever began it, or it is another process that did, what is held may have been read before.
+            self._keyring.beside.end()
+            changeover = self._in_force().state.changeovers.get(subject)
         if changeover is None:
             self._settled.add(subject)
         return mode_of(changeover)
@@ -144,7 +146,6 @@ class RecordedModes:
             store.begin(subject, PLAINTEXT, SEALED, Phase.OLD, who="start-up", why="declared with migrating=")
         except ChangeoverError:  # another process has begun it
             pass
-        self._keyring.beside.end()
 
 
 def _differ(subject: Subject, was: Mapping[Subject, Changeover], is_now: Mapping[Subject, Changeover]) -> bool:

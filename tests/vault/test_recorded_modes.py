@@ -93,6 +93,15 @@ def test_of_two_processes_that_begin_at_once_one_does(process: Process) -> None:
     other.keyring.close()
 
 
+def test_a_field_that_another_process_began_and_recorded_since_is_not_taken_for_sealed_only(process: Process) -> None:
+    other = Process(process.store, f"local:{Path(str(process.store.engine.url.database)).parent / 'kek'}")
+    assert process.modes.mode(OTHER) is Mode.PLAINTEXT  # it has read the store, and relies on that
+    assert other.modes.mode(FIELD) is Mode.PLAINTEXT
+    register(process.store.engine, [FIELD], other.keyring)
+    assert process.modes.mode(FIELD) is Mode.PLAINTEXT
+    other.keyring.close()
+
+
 def test_a_field_that_was_recorded_before_is_sealed_only(process: Process) -> None:
     """Also when somebody deletes the changeover: the record can only be stricter than the code."""
     register(process.store.engine, [OTHER], process.keyring)
