@@ -10,6 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Column, ColumnElement, RowMapping, Select, Table
 
 from vault.errors import FieldError
+from vault.field_plan import FieldPlan
 from vault.index_slot import SLOTS, term_column
 from vault.jobs.change import Change, Failed
 from vault.jobs.key_pages import key_of
@@ -63,7 +64,7 @@ class Backfill:
         self._plan = self._pair.field.plan()
 
     def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
-        due, failed = self._due(rows)
+        due, failed = self._due(rows, self._pair.field.plan())  # an index may change over while a pass lasts
         sealed = self._pair.field.seal_many(
             [value for _, value, _ in due], [self._pair.context(row) for row, _, _ in due] if self._pair.bound else None
         )
@@ -74,7 +75,7 @@ class Backfill:
         return changes, failed
 
     def rehearse(self, rows: Sequence[RowMapping]) -> tuple[int, list[Failed]]:
-        due, failed = self._due(rows)
+        due, failed = self._due(rows, self._plan)
         return len(due), failed
 
     def groups(self, within: Sequence[ColumnElement[bool]] = ()) -> Select[Any]:
@@ -98,7 +99,7 @@ class Backfill:
                     whole.append(self._stored[column])
         return whole
 
-    def _due(self, rows: Sequence[RowMapping]) -> tuple[list[_Due], list[Failed]]:
+    def _due(self, rows: Sequence[RowMapping], plan: FieldPlan) -> tuple[list[_Due], list[Failed]]:
         pair = self._pair
         due: list[_Due] = []
         failed: list[Failed] = []
@@ -110,12 +111,10 @@ class Backfill:
                 failed.append(pair.failed(row, pair.sealed, opened))
                 continue
             try:
-                terms = self._plan.terms(value)
+                terms = plan.terms(value)
             except FieldError as error:
                 failed.append(pair.failed(row, pair.plaintext, error))
                 continue
-            if not pair.are_one(value, opened) or any(
-                terms[name] != row[self._stored[name]] for name in self._plan.written
-            ):
+            if not pair.are_one(value, opened) or any(terms[name] != row[self._stored[name]] for name in plan.written):
                 due.append((row, value, terms))
         return due, failed

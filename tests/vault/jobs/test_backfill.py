@@ -13,9 +13,10 @@ import pytest
 from sqlalchemy import func, select, text, update
 from sqlalchemy.orm import Session
 
+from kms.key_record import Purpose
 from tests.vault.jobs.two_columns_tables import BORN, MAIL, Client, Clients, clients
 from tests.vault.phases import set_phase
-from vault.changeover.phase import Phase
+from vault.changeover.phase import Phase, Subject
 from vault.jobs.backfill import Backfill
 from vault.jobs.engine import Job
 from vault.jobs.job_store import JobState
@@ -67,7 +68,8 @@ def test_a_run_that_is_killed_is_gone_on_with(at: Clients, tmp_path: Path) -> No
     program = textwrap.dedent(f"""
         from sqlalchemy import create_engine
         from kms import Keyring, KeyStore, open_provider
-        from tests.vault.jobs.two_columns_tables import MAIL
+        from kms.key_record import Purpose
+from tests.vault.jobs.two_columns_tables import MAIL
         from vault.attach import attach
         from vault.jobs.backfill import Backfill
         from vault.jobs.engine import Job, JobSettings
@@ -192,3 +194,21 @@ def test_a_rehearsal_writes_nothing_and_tells_as_much(at: Clients) -> None:
 def test_a_job_has_the_name_of_its_field(at: Clients) -> None:
     assert Backfill(MAIL, at.opened).name == "backfill mail_sealed"
     assert Backfill(MAIL, at.opened).goal != Backfill(BORN, at.opened).goal
+
+
+def test_a_page_is_renewed_by_the_phase_that_an_index_is_in_by_then(at: Clients) -> None:
+    """A pass may last longer than the lease of what was read of the index when it began."""
+    at.plain({1: "A1@x"})
+    at.opened.keyring.lifecycle.rotate(Purpose.INDEX)
+    work = Backfill(MAIL, at.opened)
+    subject = Subject("client", MAIL.name, "bidx")
+    set_phase(at.opened.key_store, at.opened.keyring, subject, Phase.DUAL_ASK_OLD)
+    names = [*work.table.primary_key.columns, *(work.table.c[name] for name in work.reads)]
+    with at.engine.connect() as connection:
+        page = connection.execute(select(*names)).mappings().all()
+    (change,), failed = work.renew(page)
+    assert not failed
+    new = dict(zip(work.sets, change.new, strict=True))
+    terms = at.opened.field(definition_of(MAIL)).terms("A1@x")
+    assert new["mail_sealed_bidx_a"] == terms["mail_sealed_bidx_a"]
+    assert new["mail_sealed_bidx_b"] == terms["mail_sealed_bidx_b"] is not None
