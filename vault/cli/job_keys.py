@@ -10,7 +10,7 @@ from vault.cli.options import former_settings, provider_settings
 from vault.mapping.definitions import sealed_columns
 from vault.mapping.sealed_column import Declaration
 from vault.opened import OpenedVault
-from vault.project import Project, open_keks
+from vault.project import Project, leases_of, open_keks
 from vault.tenants import TenantVaults
 
 __all__ = ["job_keys", "names_tenant"]
@@ -27,7 +27,8 @@ def job_keys(project: Project, table: Table, *, tenants: bool) -> Iterator[Opene
         return
     keks = open_keks(project.policy, provider_settings(project.policy.vault.kek), former_settings(project.policy))
     store = KeyStore.from_url(project.policy.keys_url)  # of its own, which closing them closes
-    with closing(TenantVaults(store, lambda name: Keyring.open(store, keks, name))) as vaults:
+    leases = leases_of(project.policy)
+    with closing(TenantVaults(store, lambda name: Keyring.open(store, keks, name, leases=leases))) as vaults:
         yield vaults
 
 

@@ -69,7 +69,7 @@ def reencrypt_tables(
             for one in named:
                 if (table or sealed_columns(one)) and not around.stop.is_set():
                     with job_keys(project, one, tenants=tenants) as keys:
-                        work = Reencrypt.of(one, keys)
+                        work = Reencrypt.of(one, keys, lease=project.policy.vault.sealing_lease)
                         job = Job(work, project.engine, settings, notify=around.notify, stop=around.stop)
                         tallies.append(job.rehearse() if dry_run else job.run())
         for tally in tallies if not as_json else ():

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
-from kms import Keyring, KeyStore, LeaseSettings
+from kms import Keyring, KeyStore
 from kms.locked_keyring import LockedKeyring
 from kms.utc_text import to_the_second
 from vault.changeover.in_force import read_in_force
@@ -37,7 +37,7 @@ from vault.jobs.slot_move import slot_length
 from vault.jobs.work import Work
 from vault.mapping.compound_index import compounds_of
 from vault.opened import OpenedVault
-from vault.project import Project, open_keks
+from vault.project import Project, leases_of, open_keks
 from vault.slot_storage import index_slot_column
 from vault.tenants import TenantVaults
 
@@ -67,8 +67,9 @@ def reindex_tables(
         str | None, typer.Option("--keyring", metavar="NAME", help="The keyring in which the index lives, if another.")
     ] = None,
     lease: Annotated[
-        float, typer.Option(min=0.1, metavar="S", help="The sealing lease of your services, if it is another.")
-    ] = LeaseSettings().sealing,
+        float | None,
+        typer.Option(min=0.1, metavar="S", help="The sealing lease of your services, if not the policy's."),
+    ] = None,
     rows_per_second: Annotated[
         float | None, typer.Option(min=0.1, metavar="N", help="Write at most N rows a second.")
     ] = None,
@@ -95,7 +96,8 @@ def reindex_tables(
         if tenant is not None or keyring is not None:
             project = replace(project, opened=closed.enter_context(_of_tenant(project, str(tenant or keyring))))
         create_schema(project.opened.key_store.engine)  # one that was made before there were changeovers
-        changeovers = ChangeoverStore(project.opened.key_store, project.opened.keyring.id, timedelta(seconds=lease))
+        told = timedelta(seconds=lease or project.policy.vault.sealing_lease)
+        changeovers = ChangeoverStore(project.opened.key_store, project.opened.keyring.id, told)
         console = Console(markup=False, highlight=False, soft_wrap=True)
         if status:
             say_status(console, project, changeovers, as_json=as_json)
@@ -122,7 +124,7 @@ def _of_tenant(project: Project, name: str) -> Iterator[OpenedVault]:
         store = undone.enter_context(closing(KeyStore.from_url(policy.keys_url)))  # which closing the vault closes
 
         def opened(keyring: str) -> Keyring:
-            return Keyring.open(store, keks, keyring)
+            return Keyring.open(store, keks, keyring, leases=leases_of(policy))
 
         with closing(OpenedVault(opened(name), store, IndexHomes(opened))) as vault:
             yield vault

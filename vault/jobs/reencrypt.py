@@ -67,9 +67,11 @@ class Reencrypt:
         self.refresh()
 
     @classmethod
-    def of(cls, table: Table, opened: OpenedVault | TenantVaults) -> "Reencrypt":
+    def of(
+        cls, table: Table, opened: OpenedVault | TenantVaults, *, lease: float = LeaseSettings().sealing
+    ) -> "Reencrypt":
         """Raises: DefinitionChangedError, KmsError; DefinitionError for a table without a primary key."""
-        return cls(table, row_keyrings(table, opened))
+        return cls(table, row_keyrings(table, opened), lease=lease)
 
     @property
     def goal(self) -> str:

@@ -21,6 +21,16 @@ def test_within_the_lease_it_says_that_services_may_still_use_the_older_key(load
     assert "a service may still seal by the older key" in loaded("reencrypt").out
 
 
+def test_the_lease_is_the_one_that_the_policy_says(loaded: Run, tmp_path: Path) -> None:
+    policy = tmp_path / "noisevault.toml"
+    policy.write_text(
+        policy.read_text(encoding="utf-8").replace("[vault]", "[vault]\nsealing_lease = 20"), encoding="utf-8"
+    )
+    loaded("rotate")
+    told = [json.loads(line) for line in loaded("reencrypt", "--json").out.splitlines()]
+    assert 0 < told[-1]["unsafe_seconds"] <= 20
+
+
 def test_k11_03_a_row_that_does_not_open_makes_the_status_not_zero_and_is_named(loaded: Run, tmp_path: Path) -> None:
     engine = create_engine(f"sqlite:///{tmp_path / 'application.db'}")
     with engine.begin() as connection:

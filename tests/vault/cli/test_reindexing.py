@@ -45,7 +45,8 @@ def test_a_rotated_index_key_is_moved_to_and_the_old_one_is_needed_no_more(loade
     assert (status["phase"], status["asked"]) == (2, "a")
     assert set(status["slots"]) == {"a", "b"}  # type: ignore[call-overload]
     assert all(a is not None and b is not None for a, b in stored_terms(tmp_path))
-    done = loaded("reindex", PLACE, "--wait", *LEASE)
+    redeclare(tmp_path, "[vault]", "[vault]\nsealing_lease = 1")
+    done = loaded("reindex", PLACE, "--wait")
     assert done.status == 0, done.out + done.err
     assert "visit.national_id index bidx: done" in done.out
     assert all(a is None and b is not None for a, b in stored_terms(tmp_path))
