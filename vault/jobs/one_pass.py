@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sqlalchemy import Engine, RowMapping
+from sqlalchemy import Engine, Select
 
 from vault.errors import DefinitionError
 from vault.jobs.batch import Batch, CommitsBatches, Committed
@@ -16,11 +16,12 @@ from vault.jobs.compared import compared_columns, with_what_was_read
 from vault.jobs.events import Advanced, Event, RowFailed
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import Taken
-from vault.jobs.key_pages import key_of, page_statement
+from vault.jobs.key_pages import keys_of, page_statement
 from vault.jobs.key_range import KeyRange
 from vault.jobs.outage import Outage
 from vault.jobs.pace import Pace
 from vault.jobs.quarantine import shown_key
+from vault.jobs.readable_page import ReadablePage, read_page
 from vault.jobs.work import Rehearses, Work
 
 __all__ = ["Pass", "PassResult"]
@@ -74,18 +75,18 @@ class Pass:
                     result, pace = self._settled(pending, result, pace)
                     told.advanced(result)
                     pending = None
-                if page:
+                if page.length:
                     at = self._after(at, page)
-                    idle += len(page)
-                if changes or failed or (idle and (len(page) < asked or self.clock() - noted > CHECKPOINT_SECONDS)):
+                    idle += page.length
+                if changes or failed or (idle and (page.length < asked or self.clock() - noted > CHECKPOINT_SECONDS)):
                     heart.rest(pace.rest(self.clock()))
                     batch = Batch(idle, at.after or (), changes, failed)
-                    pending = _Pending(batch, len(page), reading, threads.submit(commits.commit, taken, batch))
+                    pending = _Pending(batch, page.length, reading, threads.submit(commits.commit, taken, batch))
                     noted, idle = self.clock(), 0
-                elif page:
-                    pace = pace.after(len(page), reading, 0, self.clock())
+                elif page.length:
+                    pace = pace.after(page.length, reading, 0, self.clock())
                     told.advanced(replace(result, seen=result.seen + idle))
-                if len(page) < asked:
+                if page.length < asked:
                     break
             if pending is not None:
                 result, pace = self._settled(pending, result, pace)
@@ -101,33 +102,37 @@ class Pass:
                 return replace(result, stopped=True)
             began, asked = self.clock(), pace.rows
             page = self._read(at, asked)
-            if page:
+            if page.length:
                 at = self._after(at, page)
                 due, failed = self._rehearsed(page)
                 self._tell_failed(failed)
                 result = PassResult(
-                    result.seen + len(page), result.rewritten + due, 0, result.failed + len({one.key for one in failed})
+                    result.seen + page.length,
+                    result.rewritten + due,
+                    0,
+                    result.failed + len({one.key for one in failed}),
                 )
                 stop.wait(pace.rest(self.clock()))
-                pace = pace.after(len(page), self.clock() - began, len(page), self.clock())
+                pace = pace.after(page.length, self.clock() - began, page.length, self.clock())
                 told.advanced(result)
-            if len(page) < asked:
+            if page.length < asked:
                 return result
 
-    def _read(self, at: KeyRange, rows: int) -> Sequence[RowMapping]:
+    def _read(self, at: KeyRange, rows: int) -> ReadablePage:
         table, dialect = self.work.table, self.engine.dialect.name
-        as_stored = compared_columns(table, self.work.compares, dialect)
-        statement = page_statement(table, self.work.reads, at, rows, dialect, as_stored)
 
-        def read() -> Sequence[RowMapping]:
-            with self.engine.connect() as connection:
-                return connection.execute(statement).mappings().all()
+        def statement(part: KeyRange, most: int, reads: Sequence[str]) -> Select[Any]:
+            as_stored = compared_columns(table, [name for name in self.work.compares if name in reads], dialect)
+            return page_statement(table, reads, part, most, dialect, as_stored)
 
-        return self.outage.outlast(read)
+        reads = list(self.work.reads)
+        return self.outage.outlast(
+            lambda: read_page(self.engine, lambda found: keys_of(table, found), statement, reads, at, rows)
+        )
 
-    def _after(self, at: KeyRange, page: Sequence[RowMapping]) -> KeyRange:
+    def _after(self, at: KeyRange, page: ReadablePage) -> KeyRange:
         """Raises: DefinitionError where the page ends as the one before: it would be read for ever."""
-        last = key_of(self.work.table, page[-1])
+        last = page.last
         if last == at.after:
             raise DefinitionError(
                 f"{self.work.table.fullname} cannot be walked: its database does not order the primary key as it"
@@ -135,16 +140,17 @@ class Pass:
             )
         return replace(at, after=last)
 
-    def _renew(self, page: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
-        if not page:
-            return [], []
-        changes, failed = self.outage.outlast(lambda: self.work.renew(page))
-        return with_what_was_read(changes, self.work.table, self.work.compares, page), failed
+    def _renew(self, page: ReadablePage) -> tuple[list[Change], list[Failed]]:
+        if not page.rows:
+            return [], page.failed
+        changes, failed = self.outage.outlast(lambda: self.work.renew(page.rows))
+        return with_what_was_read(changes, self.work.table, self.work.compares, page.rows), [*failed, *page.failed]
 
-    def _rehearsed(self, page: Sequence[RowMapping]) -> tuple[int, list[Failed]]:
+    def _rehearsed(self, page: ReadablePage) -> tuple[int, list[Failed]]:
         work = self.work
         if isinstance(work, Rehearses):
-            return self.outage.outlast(lambda: work.rehearse(page))
+            due, failed = self.outage.outlast(lambda: work.rehearse(page.rows))
+            return due, [*failed, *page.failed]
         changes, failed = self._renew(page)
         return len(changes), failed
 
