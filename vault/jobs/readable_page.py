@@ -1,4 +1,4 @@
-"""Readable page: rows in key order, as a work takes them; those that cannot be read as they are declared, by their keys.
+"""Readable page: rows in key order, as a work takes them, and the keys of those that cannot be read as declared.
 
 One such row would end the read of all: a date that is none, a label that the Enum does not have. It is looked for by
 halves, and told without what was read, which the errors of drivers and types quote.
