@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
-from vault.jobs.writing_one_by_one import WritesOneByOne
 
 from kms.key_record import Purpose
 from tests.vault.jobs.indexed_people import SSN, People, Process, person_table
+from tests.vault.jobs.writing_one_by_one import WritesOneByOne
 from tests.vault.phases import set_phase
 from vault.changeover.phase import Phase
 from vault.jobs.engine import Job, JobSettings, Tally
