@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import Column, Engine, inspect
-from sqlalchemy.exc import IntegrityError
 
 from vault.changeover.phase import Changeover, Phase
 from vault.errors import ChangeoverError
@@ -135,16 +134,7 @@ class FieldMigration:
             make_pair_guard(self._engine, self._guard(rule))
             if changeover is not None and name != "clear":
                 self.store.note(self.subject, self._parts[0], place, "guarded")
-        try:
-            tally = run(kind(self.column, self._opened, proving=is_over))
-        except IntegrityError:  # whose text may quote a row
-            tally = None
-        if tally is None:
-            raise ChangeoverError(
-                f"{self.label}: a rule of the table refused a row. Where the field is unique: two values that its index"
-                f" takes for equal cannot both be sealed; look for values of {self.plaintext.name} that differ in case"
-                " or spelling only, change one, and go on by the same command"
-            )
+        tally = run(kind(self.column, self._opened, proving=is_over))
         proved = is_over and tally.outcome is JobState.COMPLETE
         if proved and changeover is not None:
             self.store.note(self.subject, self._parts[0], place, "empty" if name == "clear" else "complete")
