@@ -39,7 +39,9 @@ class ChosenIndexes:
         return cls(found, [], names)
 
     def has(self, subject: Subject) -> bool:
-        """Whether an index that is under way is one of them."""
+        """Whether what is under way is one of them, and not a field that migrates, which has commands of its own."""
+        if not subject.index:
+            return False
         if self.names is not None and subject.index not in self.names and subject.table:
             return False
         if not subject.table:

@@ -29,6 +29,7 @@ def test_a_column_is_chosen_with_its_indexes_and_no_other(project: Project) -> N
     assert not chosen.has(DIAGNOSIS)
     assert not chosen.has(Subject("visit", "", "both"))
     assert not chosen.has(Subject("", "", "person numbers"))
+    assert not chosen.has(Subject("visit", "national_id", ""))
 
 
 def test_one_index_of_a_column_is_chosen_by_its_name(project: Project) -> None:

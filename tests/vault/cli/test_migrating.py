@@ -75,6 +75,25 @@ def test_a_field_is_moved_there_and_back(moving: Run) -> None:
     assert "Ann" not in history
 
 
+def test_an_index_of_the_field_is_moved_by_reindex_which_leaves_the_mode_alone(moving: Run, tmp_path: Path) -> None:
+    assert to(moving, "dual-read-plaintext").status == 0
+    assert "proved" in moving("backfill", FIELD, "--after-lease").out
+    assert moving("rotate", "--purpose", "index").status == 0
+    done = moving("reindex", "--all", "--wait")
+    assert (done.status, done.err) == (0, "")
+    assert "client.mail_sealed index bidx: done" in done.out
+    assert "client.mail_sealed:" not in done.out
+    assert json.loads(moving("mode", FIELD, "--json").out)["mode"] == "dual-read-plaintext"
+    engine = create_engine(f"sqlite:///{tmp_path / 'application.db'}")
+    with engine.connect() as connection:
+        slots = "SELECT mail_sealed_bidx_a IS NULL, mail_sealed_bidx_b IS NULL FROM client WHERE id < 3"
+        assert connection.execute(text(slots)).all() == [(1, 0), (1, 0)]
+    engine.dispose()
+    assert "0 rows written" in moving("backfill", FIELD).out
+    assert to(moving, "dual-read-sealed").status == 0
+    assert moving("find", "mail_sealed", "ANN@X", "--json").out == '{"id": 1, "mail_sealed": "Ann@x"}\n'
+
+
 def test_what_cannot_be_done_says_why(moving: Run) -> None:
     skipped = moving("mode", FIELD, "--to", "sealed-only", "--reason", "haste")
     assert skipped.status == 1
