@@ -21,7 +21,7 @@ from vault.changeover.store import ChangeoverStore
 from vault.codecs.padding import unpadded_id
 from vault.definition import FieldDefinition
 from vault.definition_tables import field_table, index_slot_table, index_table
-from vault.drift import reindex_command
+from vault.drift import refuse_drift, reindex_command
 from vault.errors import ChangeoverError, DefinitionChangedError
 from vault.index_definition import CompoundDefinition, IndexDefinition, shared_definitions
 from vault.index_slot import Slot, SlotKeys, SlotPin
@@ -72,7 +72,8 @@ def begin_field_changes(
 
     home: the name that the definition gives this keyring; None for the field's own. names: of the indexes that are
     moved to the active index key; all of the field unless given. What a definition changes begins together.
-    Raises: ChangeoverError while one of them is under way already; DefinitionChangedError for what cannot be moved.
+    Raises: ChangeoverError while one of them is under way already; DefinitionChangedError for what cannot be moved, and
+    for what is declared otherwise than its generation is recorded.
     """
     active = _active_key(keyring)
     with locked(changeovers.key_store.engine, keyring.id, changeovers.key_store.now()) as store:
@@ -80,6 +81,8 @@ def begin_field_changes(
         pins = field_slots(store.connection, keyring.id, declared.table, declared.column)
         if not known:
             return []  # its first start-up records it
+        if declared.generation in known:
+            refuse_drift(known[declared.generation], declared)  # else a move would begin to what is recorded
         changes = _of_definition(known, pins, declared, home, active)
         if declared.generation not in known:
             _refuse_step(known[max(known)], declared, changes)

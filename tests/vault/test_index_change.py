@@ -102,6 +102,18 @@ def test_another_normaliser_is_recorded_with_its_generation_and_pinned_by_it(
         begin(third)
 
 
+def test_another_definition_of_a_recorded_generation_begins_nothing(
+    store: KeyStore, keyring: Keyring, begin: Begin, changeovers: ChangeoverStore
+) -> None:
+    register(store.engine, [NAME], keyring)
+    for declared in (replace(FOLDED, generation=0), replace(NAME, indexes=())):
+        with pytest.raises(DefinitionChangedError, match="declare generation=1 and run: noisevault reindex"):
+            begin(declared)
+    assert changeovers.under_way() == []
+    assert pins(store, keyring).b is None
+    assert begin(FOLDED) == [(BIDX, "a", "b", Phase.OLD)]
+
+
 def test_an_added_index_begins_from_nothing_and_a_removed_one_is_recorded_when_it_is_asked_no_more(
     store: KeyStore, keyring: Keyring, begin: Begin, changeovers: ChangeoverStore
 ) -> None:
