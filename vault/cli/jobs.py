@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from vault.cli.models import ModelsOption
@@ -21,6 +21,7 @@ app = typer.Typer(no_args_is_help=True, help="Look at jobs, pause, resume and st
 TableArgument = Annotated[str | None, typer.Argument(help="The table; of all when none is given.")]
 JobOption = Annotated[str | None, typer.Option("--job", help="The kind of job, such as reencrypt; all by default.")]
 SHOWN = ("job", "table_name", "part", "state", "number", "seen", "total", "rewritten", "missed", "failed", "changed_at")
+WIDEST = 1000  # ours, in characters: no table of jobs is as wide
 
 
 @app.command(name="list")
@@ -33,10 +34,13 @@ def list_jobs(policy: PolicyOption = POLICY, models: ModelsOption = None, as_jso
             typer.echo(json.dumps({name: row[name] for name in (*SHOWN, "begun_at", "wish")}))
         return
     heads = ("job", "table", "part", "state", "pass", "seen", "of", "rewritten", "missed", "failed", "changed at (UTC)")
-    table = Table(*heads)
+    table = Table(*(Column(head, no_wrap=True) for head in heads), box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         table.add_row(*(Text(str(row[name])[:26]) for name in SHOWN))
-    Console().print(table if rows else "no job was begun on this database yet")
+    if not rows:
+        Console().print("no job was begun on this database yet")
+        return
+    Console(width=WIDEST).print(table)  # in 80 columns, as of a pipe, no cell would be left that can be read
 
 
 @app.command()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from sqlalchemy import create_engine, text
 
 from tests.vault.cli.conftest import Run
@@ -29,13 +30,17 @@ def test_before_any_job_there_is_nothing_to_list_or_to_steer(loaded: Run) -> Non
     assert (refused.status, "no such job runs now" in refused.err) == (1, True)
 
 
-def test_how_jobs_ended_and_what_they_left_is_listed(loaded: Run, tmp_path: Path) -> None:
+def test_how_jobs_ended_and_what_they_left_is_listed(
+    loaded: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spoil(tmp_path)
     loaded("rotate")
     assert loaded("reencrypt").status == 3
     told = loaded("jobs", "list")
     assert told.status == 0
     assert "incomplete" in told.out
+    monkeypatch.setenv("COLUMNS", "40")
+    assert loaded("jobs", "list").out == told.out, "no cell is cut off where the terminal is narrow"
     (job,) = [json.loads(line) for line in loaded("jobs", "list", "--json").out.splitlines()]
     assert (job["job"], job["table_name"], job["state"], job["rewritten"], job["failed"]) == (
         "reencrypt",
