@@ -171,7 +171,7 @@ class _Reindexing:
                 standing = standings.get(subject)
                 if not self._stop.is_set() and (standing is None or not standing.is_done):
                     standings[subject] = self._one(subject)
-                    say(_said(subject, standings[subject]))
+                    say(_said(subject, standings[subject], wait=wait))
             times = [one.ready_at for one in standings.values() if one.ready_at is not None]
             if not wait or self._stop.is_set() or not times:
                 return list(standings.values())
@@ -244,12 +244,13 @@ class _Reindexing:
         return record
 
 
-def _said(subject: Subject, standing: Standing) -> str:
+def _said(subject: Subject, standing: Standing, *, wait: bool) -> str:
     if standing.changeover is None:
         return f"{subject.label}: done"
     phase = f"{subject.label}: phase {int(standing.changeover.phase)} of 4"
     if standing.ready_at is not None:
-        return f"{phase}; come back after {to_the_second(standing.ready_at)}, or run it with --wait"
+        ready = to_the_second(standing.ready_at)
+        return f"{phase}; waits until {ready}" if wait else f"{phase}; come back after {ready}, or run it with --wait"
     return f"{phase}; {standing.reason}"
 
 

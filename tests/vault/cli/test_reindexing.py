@@ -49,6 +49,8 @@ def test_a_rotated_index_key_is_moved_to_and_the_old_one_is_needed_no_more(loade
     done = loaded("reindex", PLACE, "--wait")
     assert done.status == 0, done.out + done.err
     assert "visit.national_id index bidx: done" in done.out
+    assert re.search(r"phase 3 of 4; waits until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC$", done.out, re.MULTILINE)
+    assert "--wait" not in done.out, "it waits already"
     assert all(a is None and b is not None for a, b in stored_terms(tmp_path))
     (status,) = statuses(loaded)
     assert (status["phase"], status["asked"], set(status["slots"])) == (None, "b", {"b"})  # type: ignore[call-overload]
