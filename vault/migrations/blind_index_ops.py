@@ -3,7 +3,6 @@
 An index is two columns of terms, of which the first has an index of the database.
 """
 
-import logging
 from typing import Any, Final, Self
 
 from alembic.operations import BatchOperations, Operations
@@ -12,12 +11,12 @@ from sqlalchemy import ColumnClause, column, exists, inspect, select, table
 from sqlalchemy.sql.elements import conv
 
 from vault.index_slot import SLOTS, term_column
+from vault.migrations.shown_log import warn
 from vault.migrations.stored_columns import term_column_pair
 from vault.term import RFC_2104_SHA_256_BITS
 
 __all__ = ["CreateBlindIndexOp", "DropBlindIndexOp"]
 
-log = logging.getLogger("alembic.noisevault")  # below Alembic's own, which alembic.ini shows
 
 OLD_ROWS: Final = (
     "%s has values already, and no terms for them are in index %s yet: look-ups would miss those rows, and a vault that"
@@ -155,7 +154,7 @@ class DropBlindIndexOp(_BlindIndexOp):
 @Operations.implementation_for(CreateBlindIndexOp)
 def _create(operations: Operations, operation: CreateBlindIndexOp) -> None:
     if _has_values(operations, operation):
-        log.warning(OLD_ROWS, f"{operation.table_name}.{operation.column_name}", operation.index)
+        warn(OLD_ROWS, f"{operation.table_name}.{operation.column_name}", operation.index)
     for terms in term_column_pair(operation.column_name, operation.index, operation.bits):
         operations.invoke(AddColumnOp(operation.table_name, terms, schema=operation.schema))
     operations.invoke(

@@ -4,7 +4,6 @@ An index over several sealed columns is two columns of terms, <index>_a and _b, 
 database.
 """
 
-import logging
 from collections.abc import Sequence
 from typing import Any, Final, Self
 
@@ -14,12 +13,12 @@ from sqlalchemy import ColumnClause, Select, and_, column, exists, inspect, lite
 from sqlalchemy.sql.elements import conv
 
 from vault.index_definition import compound_term_columns
+from vault.migrations.shown_log import warn
 from vault.migrations.stored_columns import compound_column_pair
 from vault.term import RFC_2104_SHA_256_BITS
 
 __all__ = ["CreateCompoundIndexOp", "DropCompoundIndexOp"]
 
-log = logging.getLogger("alembic.noisevault")  # below Alembic's own, which alembic.ini shows
 
 OLD_ROWS: Final = (
     "%s has rows with values in all of %s, and no terms for them are in index %s yet: look-ups by it miss those rows"
@@ -163,7 +162,7 @@ class DropCompoundIndexOp(_CompoundIndexOp):
 @Operations.implementation_for(CreateCompoundIndexOp)
 def _create(operations: Operations, operation: CreateCompoundIndexOp) -> None:
     if _has_values(operations, operation):
-        log.warning(OLD_ROWS, operation.table_name, ", ".join(operation.columns), operation.index)
+        warn(OLD_ROWS, operation.table_name, ", ".join(operation.columns), operation.index)
     for terms in compound_column_pair(operation.index, operation.bits):
         operations.invoke(AddColumnOp(operation.table_name, terms, schema=operation.schema))
     operations.invoke(
