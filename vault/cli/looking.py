@@ -47,8 +47,8 @@ def find(
             raise PolicyError(f"table {name} has no column {column!r} to look up by; it has: {', '.join(declared)}")
         if declared[column].sealed and not declared[column].indexes:
             raise PolicyError(
-                f"{name}.{column} is sealed without an index, so that nothing can be looked up by it; an index is given"
-                ' in the policy before data is stored, such as index = { normalise = "exact" }'
+                f"{name}.{column} is sealed without an index, so that nothing can be looked up by it: give it one, such"
+                ' as index = { normalise = "exact" } or BlindIndex(); where data is stored already, see docs/reindex.md'
             )
         asked = asked_of(index, value, column, declared[column])
         with project.engine.connect() as connection:
