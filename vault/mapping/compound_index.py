@@ -18,6 +18,7 @@ from vault.errors import DefinitionError
 from vault.index_definition import CompoundDefinition, CompoundPart, compound_term_column
 from vault.index_slot import SLOTS, Slot
 from vault.mapping.declared_type import most_values
+from vault.mapping.kept_name import require_kept
 from vault.mapping.reflected import is_read_terms
 from vault.mapping.sealed_column import FEW_VALUES, Declaration, SealedColumn
 from vault.mapping.term_column import TermColumn, as_term_column
@@ -172,6 +173,7 @@ class CompoundColumn:
         """Refuse a declaration that cannot work. Raises: DefinitionError."""
         if self.declared.unique and not self.definition.answers_equality:
             raise DefinitionError(f"{self.label}: unique=True needs a full-length index over whole values")
+        require_kept(self.label, (compound_term_column(self.declared.name, slot) for slot in SLOTS))
         _ = self.tenant
         for part in self.parts:
             if part.plaintext is not None:

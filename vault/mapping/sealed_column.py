@@ -12,6 +12,7 @@ from vault.definition import FieldDefinition
 from vault.errors import DefinitionError, FieldError
 from vault.index_slot import SLOTS, Slot, term_column
 from vault.mapping.declared_type import codec_id_of, given, most_values, refuse_too_long, restored
+from vault.mapping.kept_name import require_kept
 from vault.row_context import BoundColumn
 from vault.term import BlindIndex
 
@@ -228,6 +229,9 @@ class SealedColumn:
             raise DefinitionError(
                 f"{self.label}: unique=True needs an index that is not truncated or partial: declare a full-length one"
             )
+        require_kept(
+            self.label, (term_column(column.name, one.name, slot) for one in self.type.index for slot in SLOTS)
+        )
         few = most_values(self.type.stored)
         if few is not None and few <= FEW_VALUES:
             for index in self.type.index:
