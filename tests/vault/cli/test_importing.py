@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,34 @@ def test_k02_01_k02_03_dates_decimals_and_truth_come_back_as_they_were_written(r
         members = dict(part.split(": ", 1) for part in whole.split(", "))
         assert all(f"{name}: {text}" in found for name, text in members.items()), found
         assert '"person": 1' in found
+
+
+POLICY_OF_CONTACTS = """
+[vault]
+database = "sqlite:///application.db"
+keys = "sqlite:///keys.db"
+kek = "local:kek"
+
+[table.contact]
+key = ["id"]
+[table.contact.column]
+id = { type = "int" }
+mail = { type = "str", sealed = true, index = { normalise = "email" } }
+name = { type = "str", sealed = true, index = { normalise = "casefold" } }
+"""
+
+
+def test_k03_03_what_was_imported_is_found_in_any_case(run: Run, tmp_path: Path) -> None:
+    """White space at the ends counts where the normaliser does not trim, and is kept as it was."""
+    (tmp_path / "noisevault.toml").write_text(POLICY_OF_CONTACTS)
+    (tmp_path / "f.csv").write_text(
+        'id,mail,name\n1,Ana.Maria@Mail.EXAMPLE,ANA\n2," ana.maria@MAIL.example "," ana "\n'
+    )
+    assert run("init").status == 0
+    assert run("import", "f.csv").status == 0
+    for asked in ("ana.maria@mail.example", " Ana.Maria@mail.example "):
+        found = run("find", "mail", asked, "--json").out.splitlines()
+        assert [json.loads(line)["mail"] for line in found] == ["Ana.Maria@Mail.EXAMPLE", " ana.maria@MAIL.example "]
+    for asked, name in (("ana", "ANA"), (" Ana ", " ana ")):
+        (line,) = run("find", "name", asked, "--json").out.splitlines()
+        assert json.loads(line)["name"] == name
