@@ -177,3 +177,51 @@ def test_a_closed_keyring_opens_and_refuses_to_seal(loaded: Run, tmp_path: Path)
     assert "nothing is due" in loaded("rotate", "--if-older-than", "0d").out
     assert "the keyring was closed" in loaded("rotate").out
     assert [k["state"] for k in keys(loaded)] == ["deactivated", "active"]
+
+
+POLICY_OF_TWO = """
+[vault]
+database = "{url}"
+keys = "sqlite:///keys.db"
+kek = "local:kek"
+
+[table.visit]
+key = ["id"]
+[table.visit.column]
+id = {{ type = "int" }}
+diagnosis = {{ type = "str", sealed = true, bind = ["id"] }}
+note = {{ type = "str", sealed = true }}
+
+[table.letter]
+key = ["id"]
+[table.letter.column]
+id = {{ type = "int" }}
+body = {{ type = "str", sealed = true, index = {{}} }}
+"""
+
+
+def test_k11_07_a_key_is_retired_only_when_no_table_names_it(run: Run, tmp_path: Path, database_url: str) -> None:
+    """One row of 1,000, and one of another table, still use it: counts by column, and after a re-encryption it ends."""
+    (tmp_path / "noisevault.toml").write_text(POLICY_OF_TWO.format(url=database_url))
+    assert run("init").status == 0
+    old = keys(run)[0]["key_id"]
+    for table, header in (("visit", "id,diagnosis,note"), ("letter", "id,body")):
+        (tmp_path / "one.csv").write_text(f"{header}\n0{',old' * header.count(',')}\n")
+        assert run("import", "one.csv", "--table", table).status == 0
+    assert run("rotate").status == 0
+    (tmp_path / "many.csv").write_text("id,diagnosis,note\n" + "".join(f"{n},new,new\n" for n in range(1, 1000)))
+    assert run("import", "many.csv", "--table", "visit").status == 0
+    rest(tmp_path)
+    refused = run("keys", "retire", old, "--confirm", "main")
+    assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
+    for column in ("visit.diagnosis", "visit.note", "letter.body"):
+        assert f"1 values of {column}" in refused.err
+    assert [key["state"] for key in keys(run)] == ["deactivated", "active"]
+    assert "visit: 1 rows rewritten" in run("reencrypt", "visit").out
+    refused = run("keys", "retire", old, "--confirm", "main")
+    assert (refused.status, "visit" in refused.err) == (1, False)
+    assert "1 values of letter.body" in refused.err
+    assert run("reencrypt").status == 0
+    retired = run("keys", "retire", old, "--confirm", "main")
+    assert (retired.status, retired.err) == (0, "")
+    assert "old" in run("find", "body", "old", "--table", "letter", "--json").out
