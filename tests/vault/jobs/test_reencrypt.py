@@ -4,14 +4,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, RowMapping, Table, Text, create_engine, insert, select, update
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from kms import Purpose
+from kms import ProviderSettings, Purpose
+from tests.kms.rested import retire_and_destroy
 from tests.sizes import sized
 from tests.vault.projects import make_project, visit
+from vault import BlindIndex
 from vault.attach import attach
 from vault.errors import JobIncompleteError
 from vault.jobs.change import Change, Failed
@@ -86,6 +89,27 @@ def test_k11_01_every_value_moves_to_the_new_key_and_the_terms_stay(project: Pro
     assert sorted(found) == [(person, 1, "asthma", 10.0) for person in range(PERSONS)]
 
 
+def test_k11_01_without_the_replaced_keys_every_value_is_read(project: Project) -> None:
+    """500 rows, under two keys by now, move to a third; the others are destroyed, and another process reads all."""
+    keyring = project.opened.keyring
+    first = keyring.sealing(Purpose.DATA).key.key_id
+    second = keyring.lifecycle.rotate(Purpose.DATA).key_id
+    with project.engine.begin() as connection:
+        connection.execute(insert(project.table("visit")), [visit(person) for person in range(PERSONS, 500)])
+    keyring.lifecycle.rotate(Purpose.DATA)
+    tally = job(project, rows_a_batch=100).run()
+    tally.require_complete()
+    assert tally.rewritten == 500
+    for key_id in (first, second):
+        retire_and_destroy(keyring, project.opened.key_store.engine, key_id)
+    fresh = Project.open(project.policy, ProviderSettings())
+    table = fresh.table("visit")
+    with fresh.engine.connect() as connection:
+        found = connection.execute(select(table.c.person, table.c.year, table.c.national_id, table.c.diagnosis)).all()
+    assert sorted(found) == [(person, 1, f"99-{person:05d}", "asthma") for person in range(500)]
+    fresh.close()
+
+
 def test_a_second_run_has_nothing_to_do(project: Project) -> None:
     project.opened.keyring.lifecycle.rotate(Purpose.DATA)
     job(project).run()
@@ -114,6 +138,67 @@ def test_k12_01_what_a_service_wrote_between_read_and_write_stays(project: Proje
         ).all()
     assert found == [(7, 1, "99-77777")]
     assert left(project) == 0
+
+
+def test_k12_own_1_rows_whose_keys_change_meanwhile_are_moved_wherever_they_went(project: Project) -> None:
+    """To before and to behind the page in hand, and one away and back under the key of another."""
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
+    letters = _letters((), 0)
+    letters.create(project.engine)
+    attach(project.engine, project.opened)
+    with project.engine.begin() as connection:
+        connection.execute(insert(letters), [{"id": n, "body": f"text {n}"} for n in range(PERSONS)])
+    new = project.opened.keyring.lifecycle.rotate(Purpose.DATA).key_id
+    raw = raw_table(letters)
+
+    def move() -> None:
+        with project.engine.begin() as connection:
+            for was, now in ((1, 1001), (2, -2), (45, -45), (3, 1003), (44, 3), (1003, 44)):
+                connection.execute(update(raw).where(raw.c.id == was).values(id=now))
+
+    work = WritesMeanwhile.of(letters, project.opened)
+    work.service = move
+    tally = Job(work, project.engine, JobSettings(PaceSettings(most_rows=10))).run()
+    tally.require_complete()
+    with project.engine.connect() as connection:
+        assert {key_id_of(body) for body in connection.scalars(select(raw.c.body))} == {new}
+        bodies = dict(connection.execute(select(letters.c.id, letters.c.body)).all())
+    moved = {1001: 1, -2: 2, -45: 45, 44: 3, 3: 44}
+    stayed = {n: n for n in range(PERSONS) if n not in {1, 2, 3, 44, 45}}
+    assert bodies == {key: f"text {n}" for key, n in (stayed | moved).items()}
+
+
+def test_k12_own_2_a_service_that_holds_a_stale_object_and_a_version_writes_as_before(project: Project) -> None:
+    """A job changes no version (version_id_col), so nobody's optimistic lock fails by it; what is written stays."""
+
+    class Versioned(DeclarativeBase):
+        pass
+
+    class Note(Versioned):
+        __tablename__ = "versioned"
+        id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+        version: Mapped[int] = mapped_column()
+        body: Mapped[str] = mapped_column(Sealed(Text, index=BlindIndex()))
+        other: Mapped[str] = mapped_column(Sealed(Text))
+        __mapper_args__: ClassVar[dict[str, Any]] = {"version_id_col": version}
+
+    attach(project.engine, project.opened, Versioned.metadata)
+    Versioned.metadata.create_all(project.engine)
+    with Session(project.engine, expire_on_commit=False) as session:
+        session.add_all([Note(id=n, body=f"text {n}", other="o") for n in range(20)])
+        session.commit()
+        note = session.get_one(Note, 7)
+        session.commit()
+        new = project.opened.keyring.lifecycle.rotate(Purpose.DATA).key_id
+        Job(Reencrypt.of(Note.__table__, project.opened), project.engine).run().require_complete()
+        note.body = "written by who read it before"
+        session.commit()
+        assert note.version == 2
+        assert session.scalars(select(Note.id).where(Note.body == "written by who read it before")).all() == [7]
+        assert set(session.scalars(select(Note.version).where(Note.id != 7))) == {1}
+    with project.engine.connect() as connection:
+        raw = raw_table(Note.__table__)
+        assert {key_id_of(v) for row in connection.execute(select(raw.c.body, raw.c.other)) for v in row} == {new}
 
 
 def test_k11_03_a_row_that_does_not_open_is_left_byte_for_byte_and_listed(project: Project) -> None:
