@@ -108,12 +108,15 @@ def test_k13_01_a_token_of_two_seconds_ends_a_run_of_six_with_a_clear_line_and_a
     key_id = rotate(project)
     rules = [("keys/kek", "read"), ("encrypt/kek", "update"), ("decrypt/kek", "update")]
     ca_file = transit.server.settings["ca_file"]
-    token = transit.token(*rules, ttl="2s", renewable=False)
-    with run(Place(tmp_path, 0.3, 0.6, token, ca_file=ca_file), 20, rate=ROWS / 6) as one:
-        assert one.end() == 1
-        assert one.told("advanced"), "it had begun"
-        assert "token" in one.message
-        assert "unforeseen" not in one.message
+    for seconds in (2, 4, 8, 16):  # a busy machine may take longer to begin
+        token = transit.token(*rules, ttl=f"{seconds}s", renewable=False)
+        with run(Place(tmp_path, 0.3, 0.6, token, ca_file=ca_file), 20, rate=ROWS / (3 * seconds)) as one:
+            assert one.end() == 1
+            assert "token" in one.message
+            assert "unforeseen" not in one.message
+            if one.told("advanced"):
+                break
+    assert one.told("advanced"), "it had begun"
     assert len(key_ids(project)) == 2
     require_whole(project, as_first(ROWS))
     status, again = run_to_the_end(Place(tmp_path, token=transit.token(*rules, ttl="60s"), ca_file=ca_file))

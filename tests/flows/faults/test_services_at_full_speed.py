@@ -65,7 +65,10 @@ def test_a_control_that_is_wrong_is_seen(tmp_path: Path) -> None:
         with project.engine.begin() as connection:
             connection.execute(table.delete())
         fill(project, range(1, 40))
-        time.sleep(1)
+        end = time.monotonic() + 60
+        while not list(tmp_path.glob("*.wrong")):
+            assert time.monotonic() < end
+            time.sleep(0.01)
     assert told.wrong
     assert len(key_ids(project)) == 1
     project.close()

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ def test_who_slept_for_longer_than_its_silence_undoes_nothing(tmp_path: Path, da
     table = project.table("visit")
     key_id = rotate(project)
     allowed = dict(as_first(ROWS))
-    with run(place, 20, beat=30.0, freeze=freeze) as sleeper:
+    with run(replace(place, refresh=False), 20, beat=30.0, freeze=freeze) as sleeper:
         sleeper.until_stopped()
         status, second = run_to_the_end(place, 20, passes=2)
         held = second.told("ended")[-1]["remaining"]
@@ -109,7 +110,7 @@ def test_who_slept_lets_go_of_no_row_that_another_has_listed(tmp_path: Path, dat
     project, place = make_visits(tmp_path, database_url, ROWS), Place(tmp_path)
     raw = raw_table(project.table("visit"))
     rotate(project)
-    with run(place, 50, beat=30.0, freeze=Freeze(TOLD, ROWS // 50)) as sleeper:
+    with run(replace(place, refresh=False), 50, beat=30.0, freeze=Freeze(TOLD, ROWS // 50)) as sleeper:
         sleeper.until_stopped()
         with project.engine.begin() as connection:
             connection.execute(update(raw).where(raw.c.person == 7).values(diagnosis=bytes(50)))
@@ -136,7 +137,7 @@ def test_who_falls_asleep_in_a_commit_still_has_the_job_and_the_others_say_what_
     url = f"{database_url}?timeout=0.2" if database_url.startswith("sqlite") else database_url
     project, place = make_visits(tmp_path, url, ROWS), Place(tmp_path)
     key_id = rotate(project)
-    with run(place, 50, beat=30.0, freeze=Freeze("UPDATE noisevault_job", 2)) as sleeper:
+    with run(replace(place, refresh=False), 50, beat=30.0, freeze=Freeze("UPDATE noisevault_job", 2)) as sleeper:
         sleeper.until_stopped()
         status, second = run_to_the_end(place, patience=1.0)
         assert status == 1

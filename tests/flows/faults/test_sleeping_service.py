@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def _hold(place: Place, holding: Path) -> None:
 @contextmanager
 def asleep(place: Place) -> Iterator[ForkServerProcess]:
     holding = place.folder / "holding"
-    process = PROCESSES.Process(target=_hold, args=(place, holding), daemon=True)
+    process = PROCESSES.Process(target=_hold, args=(replace(place, refresh=False), holding), daemon=True)
     process.start()
     try:
         end = time.monotonic() + 60

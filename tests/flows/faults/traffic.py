@@ -75,6 +75,8 @@ class _Thread:
                 self.errors[f"{type(error).__name__} {type(orig).__name__ if orig else error}"] += 1
                 time.sleep(0.05)
             self.slowest = max(self.slowest, time.monotonic() - began)
+            if self.wrong:
+                service.report.with_suffix(".wrong").touch()
             time.sleep(service.rest)
 
     def _some(self, chance: random.Random) -> Sequence[int]:

@@ -38,7 +38,8 @@ State = tuple[str, str]
 class Place:
     """What another process opens: a project's folder. soft, hard: how long it goes on without its key service.
 
-    token, or role_id and secret_id: of its login there.
+    token, or role id, secret id and mount: of its login there. refresh: whether a thread renews its keys; it may be in
+    the key store when the process is stopped.
     """
 
     folder: Path
@@ -48,6 +49,7 @@ class Place:
     role: tuple[str, str, str] | None = None
     ca_file: str | None = None
     deadline: float = 0.5
+    refresh: bool = True
 
     @property
     def settings(self) -> ProviderSettings:
@@ -61,7 +63,7 @@ class Place:
         store = KeyStore.from_url(policy.keys_url)
         leases = LeaseSettings(SEALING_LEASE, self.soft, self.hard)
         keks = open_keks(policy, self.settings)
-        vault = OpenedVault(Keyring.open(store, keks, policy.vault.keyring, leases=leases), store)
+        vault = OpenedVault(Keyring.open(store, keks, policy.vault.keyring, leases=leases, refresh=self.refresh), store)
         engine = create_engine(policy.database_url, hide_parameters=True)
         metadata = tables(policy)
         attach(engine, vault, metadata)
