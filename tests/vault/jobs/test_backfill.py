@@ -69,7 +69,7 @@ def test_a_run_that_is_killed_is_gone_on_with(at: Clients, tmp_path: Path) -> No
         from sqlalchemy import create_engine
         from kms import Keyring, KeyStore, open_provider
         from kms.key_record import Purpose
-from tests.vault.jobs.two_columns_tables import MAIL
+        from tests.vault.jobs.two_columns_tables import MAIL
         from vault.attach import attach
         from vault.jobs.backfill import Backfill
         from vault.jobs.engine import Job, JobSettings
@@ -112,6 +112,42 @@ def test_a_plaintext_that_an_old_program_wrote_alone_is_sealed_again(at: Clients
         session.commit()
     assert at.run(Backfill(MAIL, at.opened)).rewritten == 3
     assert at.stored() == {n: whole(at, v) for n, v in enumerate(["bob@x", "Bob@x", None, "bob@x "])}
+
+
+LOOK_LIKE_MORE = ["", " ", "None", "null", "0", "\x01\x02abcd\x7f", "AQIDBAUGBwg=", "\\x0100ffffff", "\N{LOCK}\N{LOCK}"]
+
+
+def test_k09_own_1_plaintext_that_looks_empty_or_sealed_is_sealed_like_any_other(at: Clients) -> None:
+    """What decides is the sealed column, never what the plaintext looks like; only NULL is left out."""
+    at.plain(dict(enumerate(LOOK_LIKE_MORE)) | {50: None})
+    assert at.run(Backfill(MAIL, at.opened)).rewritten == len(LOOK_LIKE_MORE)
+    assert at.stored() == {n: whole(at, v) for n, v in enumerate(LOOK_LIKE_MORE)} | {50: whole(at, None)}
+    assert at.run(Backfill(MAIL, at.opened)).rewritten == 0
+    to_phase(at, Phase.DUAL_ASK_NEW)
+    with Session(at.engine) as session:
+        for n, value in enumerate(LOOK_LIKE_MORE):
+            assert session.get_one(Client, n).mail == value
+            assert session.scalars(select(Client.id).where(Client.mail == value)).all() == [n]
+        assert session.scalars(select(Client.id).where(Client.mail.is_(None))).all() == [50]
+
+
+def test_k09_own_2_plaintext_that_is_pasted_into_the_old_column_is_no_value(at: Clients) -> None:
+    """Nor is a sealed value there, nor one whose sealed value was taken away: nothing is guessed from the bytes."""
+    at.plain({1: "ann@x", 2: "ben@x"})
+    at.run(Backfill(MAIL, at.opened))
+    for phase in (Phase.DUAL_ASK_NEW, Phase.NEW):
+        to_phase(at, phase)
+        for pasted in ("eve@x", "\\x0100ffffff"):
+            with at.engine.begin() as connection:
+                connection.execute(text("UPDATE client SET mail = :pasted"), {"pasted": pasted})
+            with Session(at.engine) as session:
+                assert [one.mail for one in session.scalars(select(Client).order_by(Client.id))] == ["ann@x", "ben@x"]
+                assert session.scalars(select(Client.id).where(Client.mail == pasted)).all() == []
+                assert session.scalars(select(Client.id).where(Client.mail == "ben@x")).all() == [2]
+    with at.engine.begin() as connection:
+        connection.execute(update(at.table).where(at.table.c.id == 2).values(mail_sealed=None))
+    with Session(at.engine) as session:
+        assert session.get_one(Client, 2).mail is None
 
 
 def test_missing_terms_are_made(at: Clients) -> None:
