@@ -16,7 +16,7 @@ from tests.sizes import sized
 from tests.vault.projects import make_project, visit
 from vault import BlindIndex
 from vault.attach import attach
-from vault.errors import JobIncompleteError
+from vault.errors import DestroyedKeyError, JobIncompleteError
 from vault.jobs.change import Change, Failed
 from vault.jobs.engine import Job, JobSettings
 from vault.jobs.events import Advanced, Event
@@ -107,6 +107,51 @@ def test_k11_01_without_the_replaced_keys_every_value_is_read(project: Project) 
     with fresh.engine.connect() as connection:
         found = connection.execute(select(table.c.person, table.c.year, table.c.national_id, table.c.diagnosis)).all()
     assert sorted(found) == [(person, 1, f"99-{person:05d}", "asthma") for person in range(500)]
+    fresh.close()
+
+
+def test_k11_own_1_of_a_row_only_what_is_under_an_older_key_is_written(project: Project) -> None:
+    """A service changed one field of each second row after the rotation: these bytes stay; rows are counted once."""
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
+    table = project.table("visit")
+    with project.engine.begin() as connection:
+        for person in range(0, PERSONS, 2):
+            row = (table.c.person == person) & (table.c.year == 1)
+            connection.execute(update(table).where(row).values(diagnosis=f"word {person}"))
+    before = stored(project)
+    tally = job(project).run()
+    tally.require_complete()
+    assert tally.rewritten == PERSONS
+    after = stored(project)
+    same = [(old["diagnosis"] == new["diagnosis"]) for old, new in zip(before, after, strict=True)]
+    assert same == [person % 2 == 0 for person in range(PERSONS)]
+    assert not any(old["national_id"] == new["national_id"] for old, new in zip(before, after, strict=True))
+
+
+def test_k11_own_2_a_row_from_a_backup_names_the_key_that_was_destroyed(project: Project) -> None:
+    """It is told from damage, left byte for byte, and does not keep the others from another rotation."""
+    keyring, raw = project.opened.keyring, raw_table(project.table("visit"))
+    old = keyring.sealing(Purpose.DATA).key.key_id
+    backup = stored(project)[9]["diagnosis"]
+    keyring.lifecycle.rotate(Purpose.DATA)
+    job(project).run().require_complete()
+    retire_and_destroy(keyring, project.opened.key_store.engine, old)
+    with project.engine.begin() as connection:
+        connection.execute(update(raw).where(raw.c.person == 9).values(diagnosis=backup))
+    fresh = Project.open(project.policy, ProviderSettings())
+    table = fresh.table("visit")
+    with fresh.engine.connect() as connection:
+        read = select(table.c.diagnosis, table.c.person, table.c.year)
+        with pytest.raises(DestroyedKeyError, match=rf"visit\.diagnosis.*{old.hex()}"):
+            connection.execute(read.where(table.c.person == 9)).all()
+        assert connection.execute(read.where(table.c.person == 8)).one().diagnosis == "asthma"
+    fresh.opened.keyring.lifecycle.rotate(Purpose.DATA)
+    tally = job(fresh).run()
+    assert (tally.rewritten, tally.failed, tally.remaining) == (PERSONS - 1, 1, 0)
+    assert stored(project)[9]["diagnosis"] == backup
+    with project.engine.connect() as connection:
+        (entry,) = listed(connection)
+    assert old.hex() in entry["reason"]
     fresh.close()
 
 
