@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, insert, select
 
-from kms import Keyring, KeyStore, LeaseSettings, LoginExpiredError, Purpose
+from kms import AccessDeniedError, Keyring, KeyStore, LeaseSettings, LoginExpiredError, Purpose
 from kms.logins.app_role import AppRole
 from kms.secret import SecretText
 from tests.kms.logins.vault_logins import AppRoleOnServer
@@ -107,3 +107,20 @@ def test_k13_01_a_run_whose_token_nobody_renews_stops_with_whole_rows_and_goes_o
     assert tally.rewritten == sum(left)
     assert not any(visits.under_the_old_key())
     assert next(event for event in events if isinstance(event, Advanced)).seen > PERSONS - sum(left)
+
+
+def test_k13_01_own_1_a_run_whose_secret_id_is_used_up_stops_with_whole_rows_and_goes_on_with_another(
+    visits: Visits,
+) -> None:
+    """A secret id for one login alone, as careful roles have it: the second login is refused, in the middle."""
+    role = AppRoleOnServer.create(visits.transit, token_ttl="2s", token_max_ttl="2s", secret_id_num_uses=1)
+    login = AppRole(role.role_id, SecretText(role.secret_id()), role.mount)
+    with pytest.raises((AccessDeniedError, LoginExpiredError), match="secret") as stopped:
+        visits.reencrypt(6, [], login=login)
+    assert login.secret_id.reveal() not in str(stopped.value)
+    left = visits.under_the_old_key()
+    assert 0 < sum(left) < PERSONS
+    again = AppRole(role.role_id, SecretText(role.secret_id()), role.mount)
+    tally = visits.reencrypt(1, [], login=again)
+    tally.require_complete()
+    assert tally.rewritten == sum(left)
