@@ -14,7 +14,7 @@ from vault.project import Project
 
 REMEDIES: Final = {
     Purpose.DATA: "move them to the active key by: noisevault reencrypt",
-    Purpose.INDEX: "no command moves terms to another index key yet, so the key stays",
+    Purpose.INDEX: "move the indexes to the active key by: noisevault reindex --all --wait",
     Purpose.LEDGER: "the audit log and the stored answers are read by it for ever, so the key stays",
 }
 

@@ -26,7 +26,7 @@ def project(tmp_path: Path) -> Project:
     ("purpose", "told"),
     [
         (Purpose.DATA, "3 values of visit.national_id, .*: move them to the active key by: noisevault reencrypt"),
-        (Purpose.INDEX, r"1 slot \(bidx, a\) of visit.national_id, 3 terms of .*, so the key stays"),
+        (Purpose.INDEX, r"1 slot \(bidx, a\) of visit.national_id, 3 terms of .*: .* noisevault reindex --all"),
         (Purpose.LEDGER, "1 entries of noisevault_audit: the audit log .*, so the key stays"),
     ],
 )
