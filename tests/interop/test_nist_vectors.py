@@ -13,9 +13,9 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
-import vault.indexing
 import vault.opening
 import vault.sealing
+import vault.slot_terms
 from kms.secret import SecretKey
 from tests.vault.fixed_keyring import FixedKeyring
 from vault.bulk_opening import open_many
@@ -109,7 +109,7 @@ def test_terms_are_the_hmac_of_rfc_4231(monkeypatch: pytest.MonkeyPatch) -> None
     vectors = list(hmac_vectors())
     for vector in vectors:
         key, prefix = equivalent_key(vector["Key"]), b"\0" + KEY_ID
-        monkeypatch.setattr(vault.indexing, "index_key", lambda *_, key=key: key)
+        monkeypatch.setattr(vault.slot_terms, "index_key", lambda *_, key=key: key)
         keyring: Any = FixedKeyring({KEY_ID: bytes(32)}, {KEY_ID: bytes(32)})
         field = Field(FIELD, keyring)
         assert field.terms(vector["Msg"]) == {"c_bidx_a": prefix + vector["MD"], "c_bidx_b": None}

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Final
 
 from sqlalchemy import Engine, Table, delete, select
-from sqlalchemy.exc import IntegrityError
 
 from kms.key_database import reading
 from kms.locked_keyring import LockedKeyring, locked
@@ -20,7 +19,6 @@ from vault.changeover.steps import Need, Next, left_by, place_of_proof
 from vault.changeover.store import ChangeoverStore, Part
 from vault.changeover.tables import is_of
 from vault.definition_tables import index_slot_table
-from vault.errors import ChangeoverError
 from vault.jobs.empty_slots import EmptySlots
 from vault.jobs.engine import Tally
 from vault.jobs.index_member import Member
@@ -260,14 +258,6 @@ class IndexSteps:
         return list(tables.items())
 
     def _ran(self, work: Work) -> Tally:
-        try:
-            tally = self.run(work)
-        except IntegrityError:
-            tally = None
-        if tally is None:
-            raise ChangeoverError(
-                f"{self.subject.label}: two rows have one term in the new slot, which is unique: by the new definition"
-                " their values are equal; change one of them, or go back by --abort"
-            )
+        tally = self.run(work)
         self._tallies.append(tally)
         return tally

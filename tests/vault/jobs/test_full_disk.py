@@ -27,7 +27,7 @@ def test_a_database_without_room_ends_a_job_with_what_to_do_and_quotes_no_row(tm
     assert is_full_disk(full.value)
     with pytest.raises(JobError, match="no room; what was written so far stays: make room, and go on") as caught:
         Outage(60).outlast(write)
-    assert caught.value.__suppress_context__
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
 def test_a_statement_that_is_wrong_is_no_full_disk() -> None:

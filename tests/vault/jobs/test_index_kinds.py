@@ -219,8 +219,8 @@ def test_a_command_that_is_killed_anywhere_goes_on_where_it_was(people: People) 
     root = str(Path(__file__).parents[3])
     url = people.engine.url.render_as_string(hide_password=False)
     ends = []
-    for number in range(14):
-        seconds = 1.2 + 0.25 * number
+    for number in range(24):
+        seconds = 0.05 * 1.3**number  # from before it has begun, on any machine
         program = KILLED.format(root=root, url=url, folder=str(people.folder), seconds=seconds)
         ran = subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=os.environ
