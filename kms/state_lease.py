@@ -165,6 +165,8 @@ class StateLease(Generic[S]):
         reason = "reading it took longer than its lease"
         try:
             self._snapshot = self._ask()
+            if self._snapshot.ends != self._ends:  # ended by somebody while it was read: once more, for what is now
+                self._snapshot = self._ask()
         except UnavailableError as error:
             reason = str(error)
             self._snapshot = replace(snapshot, refresh_at=self._clock() + RETRY_SECONDS)
