@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, Engine, insert, select, update
-from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.schema import CreateTable
+from sqlalchemy.exc import IntegrityError
 
 from kms.errors import KeyringError
 from kms.fork import forget_in_child
@@ -18,7 +17,7 @@ from kms.key_rows import keyring_id_of, time_text, to_row
 from kms.key_tables import key_table, keyring_table, metadata
 from kms.locked_keyring import lock_keyring, locked, records_of, records_of_all
 from kms.provider import Wrapped
-from kms.schema_version import check_schema_version, record_schema_version
+from kms.schema_version import check_schema_version, create_component
 from kms.two_clocks import read_clocks
 
 __all__ = ["KeyStore"]
@@ -60,16 +59,7 @@ class KeyStore:
 
     def create_schema(self) -> None:
         """Create what is missing; two processes may do so at once. Raises: SchemaVersionError."""
-        try:
-            self._create_schema()
-        except DBAPIError:  # PostgreSQL's IF NOT EXISTS can lose a race; the winner has committed by now
-            self._create_schema()
-
-    def _create_schema(self) -> None:
-        with writing(self.engine) as connection:
-            for table in metadata.sorted_tables:
-                connection.execute(CreateTable(table, if_not_exists=True))
-            record_schema_version(connection, COMPONENT, SCHEMA_VERSION)
+        create_component(self.engine, COMPONENT, SCHEMA_VERSION, metadata.sorted_tables)
 
     def check_schema(self) -> None:
         """Raises: SchemaVersionError if the tables are missing or of another version."""

@@ -1,15 +1,17 @@
 """Schema version: which layout of its tables a component has in this database."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Column, Connection, Integer, MetaData, String, Table, insert, select
-from sqlalchemy.exc import OperationalError, ProgrammingError
+from sqlalchemy import Column, Connection, Engine, Integer, MetaData, String, Table, insert, select
+from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 from sqlalchemy.schema import CreateTable
 
 from kms.errors import SchemaVersionError
+from kms.key_database import writing
 from kms.missing_table import misses_table
 
-__all__ = ["check_schema_version", "record_schema_version"]
+__all__ = ["check_schema_version", "create_component", "record_schema_version"]
 
 metadata: Final = MetaData()
 schema_table: Final = Table(
@@ -18,6 +20,25 @@ schema_table: Final = Table(
     Column("component", String(32), primary_key=True),
     Column("version", Integer, nullable=False),
 )
+
+
+def create_component(engine: Engine, component: str, version: int, tables: Sequence[Table]) -> None:
+    """Create what is missing of a component's tables; any number of processes may do so at once.
+
+    Raises: SchemaVersionError, UnavailableError.
+    """
+    try:
+        _create(engine, component, version, tables)
+    except DBAPIError:  # whoever won this race, on any database, has committed by now
+        _create(engine, component, version, tables)
+
+
+def _create(engine: Engine, component: str, version: int, tables: Sequence[Table]) -> None:
+    # A transaction for each component: MariaDB commits at each CREATE, so that one race may be lost for each.
+    with writing(engine) as connection:
+        for table in tables:
+            connection.execute(CreateTable(table, if_not_exists=True))
+        record_schema_version(connection, component, version)
 
 
 def record_schema_version(connection: Connection, component: str, version: int) -> None:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sqlalchemy import Engine, and_, insert, inspect, select
-from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.schema import CreateTable
+from sqlalchemy.exc import IntegrityError
 
 from kms.errors import SchemaVersionError
 from kms.key_database import prepare, reading, writing
 from kms.key_record import Purpose
 from kms.keyring import Keyring
-from kms.schema_version import check_schema_version, record_schema_version
+from kms.schema_version import check_schema_version, create_component
 from vault.changeover.tables import metadata as changeovers
 from vault.definition import FieldDefinition
 from vault.definition_tables import field_table, index_slot_table, metadata
@@ -59,10 +58,8 @@ class Registration:
 def create_schema(engine: Engine) -> None:
     """Create what is missing; two processes may do so at once. Raises: SchemaVersionError."""
     prepare(engine)
-    try:
-        _create_schema(engine)
-    except DBAPIError:  # PostgreSQL's IF NOT EXISTS can lose a race; the winner has committed by now
-        _create_schema(engine)
+    create_component(engine, COMPONENT, SCHEMA_VERSION, metadata.sorted_tables)
+    create_component(engine, CHANGEOVERS, SCHEMA_VERSION, changeovers.sorted_tables)
 
 
 def register(
@@ -94,14 +91,6 @@ def register_compound(engine: Engine, definition: CompoundDefinition, keyring: K
     """
     register(engine, (), keyring)
     return register_index(engine, definition, keyring)
-
-
-def _create_schema(engine: Engine) -> None:
-    with writing(engine) as connection:
-        for component, its in ((COMPONENT, metadata), (CHANGEOVERS, changeovers)):
-            for table in its.sorted_tables:
-                connection.execute(CreateTable(table, if_not_exists=True))
-            record_schema_version(connection, component, SCHEMA_VERSION)
 
 
 def _register_with_homes(

@@ -1,10 +1,11 @@
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from kms.errors import SchemaVersionError
 from kms.key_record import Purpose
@@ -12,9 +13,11 @@ from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from kms.schema_version import check_schema_version, schema_table
 from tests.kms.scripted_provider import ScriptedProvider
+from vault.changeover.tables import metadata as changeovers
 from vault.definition import FieldDefinition
 from vault.definition_store import create_schema, register
 from vault.definition_tables import field_table
+from vault.definition_tables import metadata as definitions
 from vault.errors import DefinitionChangedError, UnknownGenerationError
 from vault.normalise import digits
 from vault.row_context import BoundColumn
@@ -138,6 +141,24 @@ def test_processes_that_start_together_record_one_definition_and_one_pin(store: 
         thread.join()
     assert len(found) == 4
     assert all(registrations == found[0] for registrations in found)
+
+
+def test_processes_that_start_together_on_a_new_database_all_start(store: KeyStore) -> None:
+    """MariaDB commits at each CREATE, so that a process may lose one race after another."""
+    for _ in range(15):
+        for tables in (definitions, changeovers):
+            tables.drop_all(store.engine)
+        with store.engine.begin() as connection:
+            connection.execute(delete(schema_table).where(schema_table.c.component != "kms"))
+        go = threading.Barrier(8)
+
+        def start(go: threading.Barrier = go) -> None:
+            go.wait()
+            create_schema(store.engine)
+
+        with ThreadPoolExecutor(8) as pool:
+            for done in [pool.submit(start) for _ in range(8)]:
+                done.result()
 
 
 def test_of_two_processes_that_declare_a_field_differently_one_is_refused(store: KeyStore, keyring: Keyring) -> None:
