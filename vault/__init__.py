@@ -3,7 +3,8 @@
 from vault.attach import attach
 from vault.codec import Codec
 from vault.codecs.own import register_codec
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
+from vault.definitions.row_context import BoundColumn
 from vault.errors import (
     CannotOpenError,
     DefinitionChangedError,
@@ -47,10 +48,9 @@ from vault.normalisers.own import register_normaliser
 from vault.normalisers.parts import last_four, month, year
 from vault.normalisers.phone_number import phone
 from vault.opened import OpenedVault, open_vault
-from vault.row_context import BoundColumn
-from vault.slow import Argon2id
 from vault.tenants import TenantVaults, open_tenants
-from vault.term import BlindIndex
+from vault.terms.slow import Argon2id
+from vault.terms.term import BlindIndex
 
 __all__ = [
     "AnyInteger",

@@ -16,13 +16,13 @@ from dp.ledger import Ledger
 from dp.request import Request
 from dp.tie_break import row_ties
 from kms import Keyring, close_before_fork
-from vault.arrays import fits, key_bytes, numbers, units
 from vault.ledger_keys import LedgerAuditMacs, LedgerSealer, question_mac, tie_break_salt
 from vault.policy import DatasetPolicy, Policy
 from vault.project import Project
 from vault.question import Question, validate
 from vault.question.filtering import matches
-from vault.scan import Scan
+from vault.rows.arrays import fits, key_bytes, numbers, units
+from vault.rows.scan import Scan
 
 
 def open_ledger(policy: Policy, keyring: Keyring) -> Ledger:

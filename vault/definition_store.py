@@ -16,17 +16,17 @@ from kms.key_record import Purpose
 from kms.keyring import Keyring
 from kms.schema_version import check_schema_version, create_component
 from vault.changeover.tables import metadata as changeovers
-from vault.definition import FieldDefinition
-from vault.definition_tables import field_table, index_slot_table, metadata
-from vault.drift import refuse_drift, refuse_unsafe_step, reindex_command
+from vault.definitions.definition import FieldDefinition
+from vault.definitions.definition_tables import field_table, index_slot_table, metadata
+from vault.definitions.drift import refuse_drift, refuse_unsafe_step, reindex_command
+from vault.definitions.index_definition import CompoundDefinition, shared_definitions
+from vault.definitions.index_slot import SlotKeys, SlotPin
+from vault.definitions.index_store import register_index
+from vault.definitions.recorded_definitions import field_row, field_slots, recorded_fields, slot_row
 from vault.errors import DefinitionChangedError
 from vault.field import Field
-from vault.index_definition import CompoundDefinition, shared_definitions
-from vault.index_home import IndexHome, at_home, no_home
-from vault.index_news import IndexNews, index_news
-from vault.index_slot import SlotKeys, SlotPin
-from vault.index_store import register_index
-from vault.recorded_definitions import field_row, field_slots, recorded_fields, slot_row
+from vault.index.home import IndexHome, at_home, no_home
+from vault.index.news import IndexNews, index_news
 
 __all__ = ["Registration", "bound_names_of_all", "create_schema", "register", "register_compound"]
 

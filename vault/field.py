@@ -6,19 +6,19 @@ from typing import Any, Final, Literal, NoReturn, SupportsIndex, TypeVar
 
 from kms.keyring import Keyring
 from kms.lease import Clock
-from vault.bulk_opening import open_many
 from vault.codecs import codec_named
-from vault.definition import FieldDefinition
-from vault.envelope import SP_800_38D_IV_BYTES
+from vault.definitions.definition import FieldDefinition
+from vault.definitions.index_slot import SlotKeys
+from vault.definitions.row_context import framed_context
 from vault.errors import FieldError, RowBindingError
-from vault.field_plan import FieldPlan
-from vault.index_home import IndexHome
-from vault.index_news import IndexNews
-from vault.index_slot import SlotKeys
-from vault.indexing import NO_HOMES, Indexing, first_slots
-from vault.opening import BODY, HEAD, IV, NOT_AT_ONCE, Opener, Opening
-from vault.row_context import framed_context
-from vault.sealing import Sealing
+from vault.index.field_plan import FieldPlan
+from vault.index.field_terms import NO_HOMES, Indexing, first_slots
+from vault.index.home import IndexHome
+from vault.index.news import IndexNews
+from vault.sealed.bulk_opening import open_many
+from vault.sealed.envelope import SP_800_38D_IV_BYTES
+from vault.sealed.opening import BODY, HEAD, IV, NOT_AT_ONCE, Opener, Opening
+from vault.sealed.sealing import Sealing
 
 __all__ = ["Field"]
 

@@ -10,7 +10,7 @@ from vault.mapping.declared_type import codec_id_of
 from vault.mapping.sealed_column import Declaration
 from vault.mapping.table_plan import plan_of
 from vault.policy import ColumnPolicy, ColumnType, IndexPolicy, TablePolicy
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 __all__ = ["table_policies"]
 

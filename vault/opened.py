@@ -12,15 +12,15 @@ from kms.keyring import Keyring
 from kms.lease import LeaseSettings
 from kms.open_provider import FormerKek, open_routed
 from kms.provider_settings import ProviderSettings
-from vault.compound_terms import CompoundTerms
-from vault.definition import FieldDefinition
 from vault.definition_store import register, register_compound
+from vault.definitions.definition import FieldDefinition
+from vault.definitions.index_definition import CompoundDefinition
 from vault.field import Field
-from vault.index_definition import CompoundDefinition
-from vault.index_home import IndexHomes, no_home
-from vault.index_news import index_news
-from vault.mode import Modes
-from vault.recorded_modes import RecordedModes
+from vault.index.compound_terms import CompoundTerms
+from vault.index.home import IndexHomes, no_home
+from vault.index.news import index_news
+from vault.modes.mode import Modes
+from vault.modes.recorded_modes import RecordedModes
 
 __all__ = ["OpenedVault", "open_vault"]
 

@@ -23,15 +23,15 @@ from kms import (
 from vault.attach import attach
 from vault.errors import PolicyError
 from vault.field import Field
-from vault.index_home import IndexHomes
+from vault.index.home import IndexHomes
 from vault.mapped_tables import table_policies
 from vault.mapping.definitions import definition_of, is_migrating, sealed_columns
-from vault.mode import Mode
+from vault.modes.mode import Mode
 from vault.opened import OpenedVault
 from vault.policy import Policy
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
+from vault.rows.tenant_rows import rows_of
 from vault.schema import tables
-from vault.tenant_rows import rows_of
 
 MADE_BY: Final = {False: "typing: noisevault init", True: "your migrations, as in: alembic upgrade head"}
 

@@ -25,7 +25,7 @@ from vault.normalise import Normaliser
 from vault.normalisers import normaliser_named
 from vault.normalisers.phone_number import phone
 from vault.policy import ColumnPolicy, ColumnType, CompoundPolicy, IndexPolicy, Policy, TablePolicy
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 def tables(policy: Policy) -> MetaData:

@@ -17,10 +17,10 @@ from kms.keyring import Keyring
 from kms.open_provider import FormerKek, open_routed
 from kms.provider import KeyProvider
 from kms.provider_settings import ProviderSettings
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
+from vault.definitions.index_definition import CompoundDefinition
 from vault.errors import TenantError
-from vault.index_definition import CompoundDefinition
-from vault.index_home import IndexHomes
+from vault.index.home import IndexHomes
 from vault.opened import OpenedVault
 
 __all__ = ["TenantVaults", "open_tenants"]

@@ -16,11 +16,11 @@ from sqlalchemy_utils.types.encrypted.encrypted_type import AesGcmEngine
 
 from scripts.benchmarks.comparison import Comparison
 from scripts.benchmarks.fresh_vault import fresh_vault
-from vault.definition import FieldDefinition
-from vault.envelope import associated_data, header
+from vault.definitions.definition import FieldDefinition
+from vault.definitions.row_context import BoundColumn
 from vault.field import Field
-from vault.row_context import BoundColumn
-from vault.term import BlindIndex
+from vault.sealed.envelope import associated_data, header
+from vault.terms.term import BlindIndex
 
 VALUES = [secrets.token_hex(16) for _ in range(400)]
 PLAIN = [value.encode() for value in VALUES]

@@ -13,7 +13,7 @@ import hvac
 from kms import KeyProvider, Keyring, KeyStore, ProviderSettings, Purpose, SecretText, open_key_database, open_provider
 from scripts.benchmarks.comparison import Comparison
 from scripts.benchmarks.counted import Count
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.field import Field
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from vault.attach import attach
 from vault.mapping import Sealed
 from vault.mapping.finding import find, find_all
 from vault.opened import OpenedVault
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 __all__ = ["comparisons"]
 

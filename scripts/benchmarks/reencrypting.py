@@ -45,7 +45,7 @@ from vault.jobs.change import Change, Failed
 from vault.jobs.collector import rare_collections
 from vault.jobs.engine import Job
 from vault.jobs.reencrypt import Reencrypt
-from vault.jobs.stored_key import job_table
+from vault.jobs.walking.stored_key import job_table
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
 

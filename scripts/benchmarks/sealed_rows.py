@@ -19,7 +19,7 @@ from scripts.benchmarks.postgres_server import postgres_server
 from vault.attach import attach
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 __all__ = ["comparisons"]
 

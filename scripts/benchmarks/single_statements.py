@@ -30,7 +30,7 @@ from scripts.benchmarks.unrelated_statement import STATEMENTS, memory_engine, un
 from vault.attach import attach
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 __all__ = ["comparisons"]
 

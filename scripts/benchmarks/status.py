@@ -14,15 +14,15 @@ from scripts.benchmarks.comparison import Comparison
 from scripts.benchmarks.fresh_vault import fresh_vault
 from scripts.benchmarks.postgres_server import postgres_server
 from vault.attach import attach
-from vault.header_counts import header_counts
-from vault.jobs.page import InOrder
-from vault.jobs.row_check import RowCheck
-from vault.jobs.verify import Verify, VerifySettings
+from vault.jobs.verifying.page import InOrder
+from vault.jobs.verifying.row_check import RowCheck
+from vault.jobs.verifying.verify import Verify, VerifySettings
 from vault.mapping import Sealed
 from vault.mapping.definitions import definition_of
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
-from vault.term import BlindIndex
+from vault.rows.header_counts import header_counts
+from vault.rows.raw_table import raw_table
+from vault.terms.term import BlindIndex
 
 __all__ = ["comparisons"]
 

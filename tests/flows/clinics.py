@@ -18,7 +18,7 @@ from tests.vault.mapping.driver_spy import DriverSpy
 from vault import attach
 from vault.mapping import definition_of, sealed_columns
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 T = TypeVar("T")
 

@@ -19,10 +19,10 @@ from tests.vault.phases import set_phase
 from vault import attach
 from vault.changeover.phase import Phase, Subject
 from vault.changeover.tables import changeover_table
-from vault.definition_tables import index_slot_table
+from vault.definitions.definition_tables import index_slot_table
 from vault.mapping.definitions import all_term_columns
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 # Where processes are that understand each other: what the first writes, the second finds.
 NEIGHBOURS = [(one, other) for one in Phase for other in Phase if abs(one - other) <= 1]

@@ -23,16 +23,16 @@ from tests.vault.mapping.migrating import Base, Patient, SetModes
 from tests.vault.phases import set_phase
 from vault import attach, find, find_all
 from vault.changeover.phase import NOWHERE, Phase, Subject
+from vault.definitions.index_slot import SLOTS
 from vault.errors import SealedColumnError
-from vault.index_slot import SLOTS
-from vault.jobs.backfill import Backfill
+from vault.index.slot_storage import index_slot_column
 from vault.jobs.engine import Job
 from vault.jobs.job_store import JobState
+from vault.jobs.migrating.backfill import Backfill
 from vault.mapping import definition_of, via
-from vault.mode import Mode
+from vault.modes.mode import Mode
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
-from vault.slot_storage import index_slot_column
+from vault.rows.raw_table import raw_table
 
 P: Any = Patient.__table__
 RAW = raw_table(P)

@@ -23,8 +23,8 @@ from vault.jobs.pace import PaceSettings
 from vault.jobs.reencrypt import Reencrypt
 from vault.opened import OpenedVault
 from vault.policy import Policy
-from vault.raw_table import raw_table
-from vault.scan import key_id_of
+from vault.rows.raw_table import raw_table
+from vault.rows.scan import key_id_of
 from vault.schema import tables
 
 pytestmark = pytest.mark.openbao

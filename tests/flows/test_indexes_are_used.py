@@ -18,7 +18,7 @@ from vault import CompoundIndex, equal_together, find, find_all, term_columns
 from vault.attach import attach
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 ROWS = 12_000
 PAGE = 20

@@ -22,8 +22,8 @@ from vault.jobs.engine import Job
 from vault.jobs.quarantine import listed
 from vault.jobs.reencrypt import Reencrypt
 from vault.mapping import definition_of
-from vault.raw_table import raw_table
-from vault.scan import Scan
+from vault.rows.raw_table import raw_table
+from vault.rows.scan import Scan
 
 
 class Base(DeclarativeBase):

@@ -18,10 +18,10 @@ from tests.sizes import sized
 from tests.vault.mapping.clinic import Base, Person
 from vault import attach, find_all
 from vault.changeover.phase import Phase
-from vault.index_slot import SLOTS, Slot
+from vault.definitions.index_slot import SLOTS, Slot
 from vault.mapping import definition_of
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 P: Table = Person.__table__  # type: ignore[assignment]
 STORED = raw_table(P)

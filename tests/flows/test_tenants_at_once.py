@@ -24,7 +24,7 @@ from tests.sizes import sized
 from tests.vault.tenancy import Account, Base, Client, Patient, new_tenants
 from vault import TenantVaults, attach
 from vault.mapping import definition_of, sealed_columns
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 TENANTS = [f"tenant-{n}" for n in range(8)]
 ROWS = 20

@@ -19,7 +19,7 @@ from vault import (
     find_all,
     via,
 )
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 A = Account.__table__
 ROWS = [{"id": n, "tenant_id": t, "iban": f"iban{n}", "note": f"note{n}"} for n, t in ((1, "acme"), (2, "globex"))]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.vault.cli.conftest import Run
 from vault.jobs.events import NAMES
-from vault.jobs.finding import FindingKind
+from vault.jobs.verifying.finding import FindingKind
 
 PAGE = (Path(__file__).parents[2] / "docs" / "verify.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

@@ -16,7 +16,7 @@ from tests.vault.mapping.clinic import Base, Person
 from vault.changeover.phase import Phase
 from vault.mapping import definition_of, sealed_columns
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 __all__ = ["changing"]
 

@@ -13,19 +13,19 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
-import vault.opening
-import vault.sealing
-import vault.slot_terms
+import vault.index.slot_terms
+import vault.sealed.opening
+import vault.sealed.sealing
 from kms.secret import SecretKey
 from tests.vault.fixed_keyring import FixedKeyring
-from vault.bulk_opening import open_many
-from vault.definition import FieldDefinition
-from vault.envelope import HEADER_BYTES, header
+from vault.definitions.definition import FieldDefinition
 from vault.errors import CannotOpenError
 from vault.field import Field
-from vault.opening import Opening
-from vault.sealing import Sealing
-from vault.term import BlindIndex, leftmost, term
+from vault.sealed.bulk_opening import open_many
+from vault.sealed.envelope import HEADER_BYTES, header
+from vault.sealed.opening import Opening
+from vault.sealed.sealing import Sealing
+from vault.terms.term import BlindIndex, leftmost, term
 
 KEY_ID = b"nist"
 FIELD = FieldDefinition("t", "c", "bytes/1", indexes=(BlindIndex(),))
@@ -53,7 +53,7 @@ def gcm_vectors(name: str) -> Iterator[Vector]:
 
 
 def patched(monkeypatch: pytest.MonkeyPatch, vector: Vector) -> Any:
-    for module in (vault.sealing, vault.opening):
+    for module in (vault.sealed.sealing, vault.sealed.opening):
         monkeypatch.setattr(module, "field_key", lambda *_: SecretKey(vector["Key"]))
         monkeypatch.setattr(module, "associated_data", lambda *_: vector["AAD"])
     return FixedKeyring({KEY_ID: bytes(32)})
@@ -109,7 +109,7 @@ def test_terms_are_the_hmac_of_rfc_4231(monkeypatch: pytest.MonkeyPatch) -> None
     vectors = list(hmac_vectors())
     for vector in vectors:
         key, prefix = equivalent_key(vector["Key"]), b"\0" + KEY_ID
-        monkeypatch.setattr(vault.slot_terms, "index_key", lambda *_, key=key: key)
+        monkeypatch.setattr(vault.index.slot_terms, "index_key", lambda *_, key=key: key)
         keyring: Any = FixedKeyring({KEY_ID: bytes(32)}, {KEY_ID: bytes(32)})
         field = Field(FIELD, keyring)
         assert field.terms(vector["Msg"]) == {"c_bidx_a": prefix + vector["MD"], "c_bidx_b": None}

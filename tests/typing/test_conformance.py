@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from kms.refresher import Bell, RefreshBell
     from kms.routed_provider import RoutedProvider
     from tests.vault.jobs.writing_one_by_one import WritesOneByOne
-    from vault.jobs.backfill import Backfill
-    from vault.jobs.clear import Clear
-    from vault.jobs.empty_slots import EmptySlots
+    from vault.jobs.migrating.backfill import Backfill
+    from vault.jobs.migrating.clear import Clear
+    from vault.jobs.migrating.restore import Restore
     from vault.jobs.reencrypt import Reencrypt
-    from vault.jobs.reindex import Reindex
-    from vault.jobs.restore import Restore
+    from vault.jobs.reindexing.empty_slots import EmptySlots
+    from vault.jobs.reindexing.reindex import Reindex
     from vault.jobs.row_keyrings import OneKeyring, RowKeyrings, TenantKeyrings
     from vault.jobs.work import BatchWriter, Leased, Rehearses, Work
     from vault.jobs.writing.held_rows import WritesHeldRows
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
     from vault.mapping.attached import Attached, AttachedVault, OpensFields
     from vault.mapping.attached_tenants import AttachedTenants, OpensTenants
-    from vault.mode import Modes, SealedOnly
+    from vault.modes.mode import Modes, SealedOnly
+    from vault.modes.recorded_modes import RecordedModes
     from vault.opened import OpenedVault
-    from vault.recorded_modes import RecordedModes
     from vault.tenants import TenantVaults
 
     def key_providers(local: LocalProvider) -> KeyProvider:

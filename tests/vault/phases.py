@@ -11,7 +11,7 @@ from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from vault.changeover.phase import Phase, Subject
 from vault.changeover.tables import changeover_table, is_of
-from vault.definition_tables import index_slot_table
+from vault.definitions.definition_tables import index_slot_table
 
 
 def set_phase(

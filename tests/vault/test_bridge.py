@@ -20,12 +20,12 @@ from vault.bridge import answer, chunks, declare_budgets, dp_question, ledger_en
 from vault.changeover.phase import Phase, Subject
 from vault.errors import PolicyError
 from vault.ledger_keys import tie_break_salt
+from vault.modes.recorded_modes import PLAINTEXT, SEALED
 from vault.policy import Policy
 from vault.project import Project
 from vault.question import QuestionError, parse
-from vault.raw_table import raw_table
-from vault.recorded_modes import PLAINTEXT, SEALED
-from vault.scan import Scan
+from vault.rows.raw_table import raw_table
+from vault.rows.scan import Scan
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ from kms.keyring import Keyring
 from kms.schema_version import check_schema_version, schema_table
 from tests.kms.scripted_provider import ScriptedProvider
 from vault.changeover.tables import metadata as changeovers
-from vault.definition import FieldDefinition
 from vault.definition_store import create_schema, register
-from vault.definition_tables import field_table
-from vault.definition_tables import metadata as definitions
+from vault.definitions.definition import FieldDefinition
+from vault.definitions.definition_tables import field_table
+from vault.definitions.definition_tables import metadata as definitions
+from vault.definitions.row_context import BoundColumn
 from vault.errors import DefinitionChangedError, UnknownGenerationError
 from vault.normalise import digits
-from vault.row_context import BoundColumn
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 NAME = FieldDefinition("patients", "name", "str/1", indexes=(BlindIndex(),))
 AGE = FieldDefinition("patients", "age", "int64/1")

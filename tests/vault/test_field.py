@@ -26,8 +26,9 @@ from tests.kms.rested import retire_and_destroy
 from tests.kms.scripted_provider import ScriptedProvider
 from tests.vault.fixed_keyring import FixedKeyring
 from vault import errors
-from vault.definition import FieldDefinition
-from vault.envelope import HEADER_BYTES, SealedValue, looks_sealed
+from vault.definitions.definition import FieldDefinition
+from vault.definitions.index_slot import SlotKeys, SlotPin
+from vault.definitions.row_context import BoundColumn
 from vault.errors import (
     CannotOpenError,
     DestroyedKeyError,
@@ -38,11 +39,10 @@ from vault.errors import (
     UnknownKeyError,
 )
 from vault.field import Field
-from vault.index_slot import SlotKeys, SlotPin
 from vault.normalise import casefold, digits, trimmed
-from vault.row_context import BoundColumn
-from vault.sealing import BLOCK_SEALS
-from vault.term import BlindIndex
+from vault.sealed.envelope import HEADER_BYTES, SealedValue, looks_sealed
+from vault.sealed.sealing import BLOCK_SEALS
+from vault.terms.term import BlindIndex
 
 NAME = FieldDefinition("patients", "name", "str/1", indexes=(BlindIndex(),))
 INCOME = FieldDefinition("patients", "income", "float64/1", bound=(BoundColumn("person", "int64/1"),))

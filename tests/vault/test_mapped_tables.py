@@ -17,7 +17,7 @@ from vault.normalisers.own import register_normaliser
 from vault.normalisers.parts import last_four
 from vault.policy import ColumnPolicy, Policy
 from vault.schema import tables
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 ending = register_normaliser("tests.ending", 1, lambda text: str(text)[-2:], partial=True)
 

@@ -11,10 +11,10 @@ from sqlalchemy import text
 from kms import CannotUnwrapError, Keyring, KeyringError, KeyStore, Purpose, open_provider
 from kms.providers.local import create_key_file
 from tests.open_files import open_files
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.errors import DefinitionChangedError
 from vault.opened import OpenedVault, open_vault
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 DEFINITION = FieldDefinition("person", "ssn", "str/1", indexes=(BlindIndex(),))
 

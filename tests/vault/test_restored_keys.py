@@ -18,7 +18,7 @@ from kms.provider import KEY_ID_BYTES
 from kms.secret import SecretKey
 from tests.kms.manual_clock import ManualClock
 from tests.kms.scripted_provider import ScriptedProvider
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.errors import CannotOpenError, UnknownKeyError
 from vault.field import Field
 

@@ -11,9 +11,9 @@ from uuid import UUID
 import pytest
 
 from vault import errors
-from vault.definition import FieldDefinition
-from vault.row_context import BoundColumn
-from vault.term import BlindIndex
+from vault.definitions.definition import FieldDefinition
+from vault.definitions.row_context import BoundColumn
+from vault.terms.term import BlindIndex
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 Test = dict[str, Any]

@@ -17,8 +17,8 @@ from kms.key_database import reading
 from kms.keyring import Keyring
 from vault.changeover.phase import Changeover, Phase, Subject
 from vault.changeover.tables import changeover_table
-from vault.definition_tables import index_slot_table
-from vault.index_slot import SlotKeys, SlotPin
+from vault.definitions.definition_tables import index_slot_table
+from vault.definitions.index_slot import SlotKeys, SlotPin
 
 __all__ = ["Held", "InForce", "InForceLease", "read_in_force"]
 

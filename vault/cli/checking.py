@@ -14,7 +14,7 @@ from vault.cli.options import POLICY, PolicyOption, open_project
 from vault.errors import VaultError
 from vault.policy import unbound_fields
 from vault.project import Project
-from vault.scan import Scan
+from vault.rows.scan import Scan
 
 
 def check(policy: PolicyOption = POLICY, models: ModelsOption = None) -> None:

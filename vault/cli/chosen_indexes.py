@@ -3,7 +3,7 @@
 from sqlalchemy import Table
 
 from vault.changeover.phase import Subject
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.errors import PolicyError
 from vault.mapping.compound_index import compounds_of
 from vault.mapping.definitions import definition_of, sealed_columns

@@ -13,7 +13,7 @@ from vault.errors import PolicyError
 from vault.files.csv_file import numbered_rows
 from vault.files.load import load
 from vault.project import Project
-from vault.tenant_rows import require_no_tenants
+from vault.rows.tenant_rows import require_no_tenants
 
 
 def import_file(

@@ -14,13 +14,13 @@ from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.codecs import codec_named
 from vault.codecs.padding import unpadded_id
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.errors import InvalidValueError, PolicyError
 from vault.leakage import Leakage, Width
 from vault.normalise import Normaliser, exact
 from vault.project import Project
-from vault.scan import Scan
-from vault.term import equality_encoding
+from vault.rows.scan import Scan
+from vault.terms.term import equality_encoding
 
 app = typer.Typer(no_args_is_help=True, help="Measure what stored data tells.")
 

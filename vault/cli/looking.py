@@ -18,8 +18,8 @@ from vault.errors import PolicyError
 from vault.files.cell import EXPECTED, converter
 from vault.mapping import find_all, via
 from vault.policy import ColumnPolicy, ColumnType
-from vault.raw_table import raw_table
-from vault.tenant_rows import require_no_tenants
+from vault.rows.raw_table import raw_table
+from vault.rows.tenant_rows import require_no_tenants
 
 # Ours: wider rows are shown one below the other.
 MOST_COLUMNS: Final = 6

@@ -18,14 +18,14 @@ from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.running_jobs import running_jobs
 from vault.errors import PolicyError
 from vault.jobs.engine import Job, JobSettings
-from vault.jobs.field_migration import FieldMigration, Moved
 from vault.jobs.job_store import JobState
+from vault.jobs.migrating.field_migration import FieldMigration, Moved
 from vault.jobs.pace import PaceSettings
 from vault.jobs.work import Work
 from vault.mapping.definitions import is_migrating, plaintext_column, sealed_columns
-from vault.mode import Mode
+from vault.modes.mode import Mode
+from vault.modes.recorded_modes import mode_of
 from vault.project import Project
-from vault.recorded_modes import mode_of
 
 __all__ = ["backfill", "clear", "mode", "restore"]
 

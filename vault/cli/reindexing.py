@@ -26,19 +26,19 @@ from vault.cli.options import POLICY, JsonOption, PolicyOption, former_settings,
 from vault.cli.running_jobs import Surroundings, running_jobs
 from vault.definition_store import create_schema
 from vault.errors import PolicyError
-from vault.index_change import begin_compound_change, begin_field_changes, record_removal, resting_slot
-from vault.index_home import IndexHomes, at_home
+from vault.index.change import begin_compound_change, begin_field_changes, record_removal, resting_slot
+from vault.index.home import IndexHomes, at_home
+from vault.index.slot_storage import index_slot_column
 from vault.jobs.engine import Job, JobSettings, Tally
-from vault.jobs.index_member import Member
-from vault.jobs.index_members import members_at_home, members_of, recorded_parts
-from vault.jobs.index_steps import IndexSteps, Standing
 from vault.jobs.pace import PaceSettings
-from vault.jobs.slot_move import slot_length
+from vault.jobs.reindexing.index_member import Member
+from vault.jobs.reindexing.index_members import members_at_home, members_of, recorded_parts
+from vault.jobs.reindexing.index_steps import IndexSteps, Standing
+from vault.jobs.reindexing.slot_move import slot_length
 from vault.jobs.work import Work
 from vault.mapping.compound_index import compounds_of
 from vault.opened import OpenedVault
 from vault.project import Project, leases_of, open_keks
-from vault.slot_storage import index_slot_column
 from vault.tenants import TenantVaults
 
 __all__ = ["reindex_tables"]

@@ -15,12 +15,12 @@ from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.still_needed import StillNeeded
 from vault.errors import PolicyError
-from vault.header_counts import ColumnCounts
 from vault.jobs.job_store import JobState
 from vault.jobs.status import Status, read_status
-from vault.key_uses import uses_in
 from vault.mapping.definitions import sealed_columns
 from vault.project import Project
+from vault.rows.header_counts import ColumnCounts
+from vault.rows.key_uses import uses_in
 
 Row = dict[str, Any]
 # Ours: key ids of no keyring that are shown one by one; a table full of changed bytes has as many as rows.

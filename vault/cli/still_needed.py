@@ -8,9 +8,9 @@ from kms import KeyRecord, Purpose
 from vault.bridge import ledger_engine
 from vault.cli.ledger_key_uses import ledger_uses
 from vault.errors import KeyInUseError
-from vault.header_counts import TableCounts
-from vault.key_uses import KeyUse, pinned_slots, terms_under, uses_in, values_under
 from vault.project import Project
+from vault.rows.header_counts import TableCounts
+from vault.rows.key_uses import KeyUse, pinned_slots, terms_under, uses_in, values_under
 
 REMEDIES: Final = {
     Purpose.DATA: "move them to the active key by: noisevault reencrypt",

@@ -13,12 +13,12 @@ from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.running_jobs import running_jobs
 from vault.jobs.events import Event, RowWrong
-from vault.jobs.finding import FindingKind
 from vault.jobs.job_store import JobState
 from vault.jobs.pace import PaceSettings
-from vault.jobs.row_check import RowCheck
-from vault.jobs.sampling import Sample
-from vault.jobs.verify import JOB, Verify, VerifySettings, VerifyTally
+from vault.jobs.verifying.finding import FindingKind
+from vault.jobs.verifying.row_check import RowCheck
+from vault.jobs.verifying.sampling import Sample
+from vault.jobs.verifying.verify import JOB, Verify, VerifySettings, VerifyTally
 from vault.mapping.definitions import sealed_columns
 from vault.policy import unbound_fields
 from vault.project import Project

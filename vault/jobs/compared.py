@@ -13,8 +13,8 @@ from sqlalchemy import Column, ColumnElement, MetaData, RowMapping, Table
 from sqlalchemy.types import Float, LargeBinary, TypeDecorator, TypeEngine
 
 from vault.jobs.change import Change
-from vault.jobs.key_pages import keys_of
-from vault.jobs.stored_key import StoredKey
+from vault.jobs.walking.key_pages import keys_of
+from vault.jobs.walking.stored_key import StoredKey
 from vault.jobs.writing.comparable import stored_column
 from vault.jobs.writing.stored_double import StoredDouble
 from vault.jobs.writing.stored_text import StoredText

@@ -21,8 +21,6 @@ from vault.jobs.compared import compared_table
 from vault.jobs.events import Began, Ended, Event, Held, Proved, RowLeft, Waiting
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import JobName, JobState, JobStore, Taken
-from vault.jobs.key_pages import within
-from vault.jobs.key_range import WHOLE, KeyRange
 from vault.jobs.left_rows import left_rows
 from vault.jobs.one_pass import Pass, PassResult
 from vault.jobs.outage import Outage
@@ -30,6 +28,8 @@ from vault.jobs.pace import Pace, PaceSettings
 from vault.jobs.proof import Proof, prove
 from vault.jobs.quarantine import shown_key
 from vault.jobs.short_transaction import short_transaction
+from vault.jobs.walking.key_pages import within
+from vault.jobs.walking.key_range import WHOLE, KeyRange
 from vault.jobs.work import BatchWriter, Leased, Work
 from vault.jobs.writing.choice import batch_writer
 

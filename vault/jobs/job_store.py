@@ -17,9 +17,9 @@ from sqlalchemy.exc import IntegrityError
 
 from vault.errors import JobError, JobRunningError
 from vault.jobs.job_tables import create_job_tables, has_job_tables, job_table_of_jobs
-from vault.jobs.key_range import KeyRange
-from vault.jobs.key_text import KeyNotKeptError, key_digest, read_key, write_key
 from vault.jobs.short_transaction import short_transaction
+from vault.jobs.walking.key_range import KeyRange
+from vault.jobs.walking.key_text import KeyNotKeptError, key_digest, read_key, write_key
 
 __all__ = ["JobName", "JobState", "JobStore", "JobWish", "Taken"]
 

@@ -10,9 +10,9 @@ from typing import Final
 from sqlalchemy import Engine, literal, select
 
 from vault.jobs.change import Key
-from vault.jobs.key_pages import key_of, page_statement
-from vault.jobs.key_range import KeyRange
 from vault.jobs.short_transaction import short_transaction
+from vault.jobs.walking.key_pages import key_of, page_statement
+from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.work import Work
 
 __all__ = ["MOST_LEFT", "LeftRow", "left_rows"]

@@ -16,12 +16,12 @@ from vault.jobs.compared import compared_columns, with_what_was_read
 from vault.jobs.events import Advanced, Event, RowFailed
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import Taken
-from vault.jobs.key_pages import keys_of, page_statement
-from vault.jobs.key_range import KeyRange
 from vault.jobs.outage import Outage
 from vault.jobs.pace import Pace
 from vault.jobs.quarantine import shown_key
-from vault.jobs.readable_page import ReadablePage, read_page
+from vault.jobs.walking.key_pages import keys_of, page_statement
+from vault.jobs.walking.key_range import KeyRange
+from vault.jobs.walking.readable_page import ReadablePage, read_page
 from vault.jobs.work import Rehearses, Work
 
 __all__ = ["Pass", "PassResult"]

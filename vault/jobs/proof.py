@@ -9,8 +9,8 @@ from typing import Final
 
 from sqlalchemy import Engine
 
-from vault.jobs.key_pages import within
-from vault.jobs.key_range import WHOLE, KeyRange
+from vault.jobs.walking.key_pages import within
+from vault.jobs.walking.key_range import WHOLE, KeyRange
 from vault.jobs.work import Work
 
 __all__ = ["Proof", "prove"]

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, RowMapping, and_, delete, distinct, func, ins
 
 from vault.jobs.change import Failed, Key
 from vault.jobs.job_tables import has_job_tables, quarantine_table
-from vault.jobs.key_text import KeyNotKeptError, key_digest, write_key
+from vault.jobs.walking.key_text import KeyNotKeptError, key_digest, write_key
 
 __all__ = ["count_rows", "let_go", "listed", "note", "shown_key"]
 

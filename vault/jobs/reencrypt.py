@@ -26,15 +26,15 @@ from sqlalchemy import (
 )
 
 from kms import KeyringClosedError, LeaseSettings, Purpose
-from vault.envelope import HEADER_BYTES, OVERHEAD_BYTES
 from vault.field import Field
 from vault.jobs.change import Change, Failed, Key
-from vault.jobs.key_pages import keys_of
 from vault.jobs.renewal import current_header, due_values, is_stale, opens, renew_values
 from vault.jobs.row_keyrings import RowKeyrings, keys_goal, row_keyrings
-from vault.jobs.stored_key import StoredKey, as_declared, job_table
+from vault.jobs.walking.key_pages import keys_of
+from vault.jobs.walking.stored_key import StoredKey, as_declared, job_table
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.opened import OpenedVault
+from vault.sealed.envelope import HEADER_BYTES, OVERHEAD_BYTES
 from vault.tenants import TenantVaults
 
 __all__ = ["Reencrypt"]

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kms import Purpose
-from vault.envelope import HEADER_BYTES, OVERHEAD_BYTES, header, looks_sealed
 from vault.errors import FieldError
 from vault.field import Field
+from vault.sealed.envelope import HEADER_BYTES, OVERHEAD_BYTES, header, looks_sealed
 
 __all__ = ["current_header", "due_values", "is_stale", "opens", "renew_values"]
 

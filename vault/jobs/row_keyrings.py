@@ -8,15 +8,15 @@ from typing import Any, Protocol
 from sqlalchemy import Table
 
 from kms import KeyringError, KeyringState, Purpose
-from vault.definition import FieldDefinition
 from vault.definition_store import bound_names_of_all
-from vault.envelope import HEADER_BYTES, looks_sealed
+from vault.definitions.definition import FieldDefinition
 from vault.errors import TenantError
 from vault.field import Field
 from vault.mapping.attached_tenants import tenant_name
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.mapping.sealed_column import Declaration
 from vault.opened import OpenedVault
+from vault.sealed.envelope import HEADER_BYTES, looks_sealed
 from vault.tenants import TenantVaults
 
 __all__ = ["OneKeyring", "RowKeyrings", "TenantKeyrings", "row_keyrings"]

@@ -16,10 +16,10 @@ from kms.seal_counter import ROTATE_AFTER_SEALS, SealCounter
 from vault.changeover.in_force import changeover_from
 from vault.changeover.phase import Changeover
 from vault.changeover.tables import changeover_table
-from vault.header_counts import TableCounts, header_counts
 from vault.jobs.job_store import JobStore
 from vault.jobs.job_tables import has_job_tables, quarantine_table
 from vault.mapping.definitions import sealed_columns
+from vault.rows.header_counts import TableCounts, header_counts
 
 __all__ = ["KeyStatus", "Status", "read_status"]
 

@@ -13,15 +13,15 @@ from sqlalchemy.engine import Dialect
 
 from vault.errors import SealedColumnError
 from vault.mapping.pinned_execution import keep_to_one_plan
-from vault.mode import Mode, Modes
+from vault.modes.mode import Mode, Modes
 
 if TYPE_CHECKING:
     from sqlalchemy import Column
 
-    from vault.compound_terms import CompoundTerms
-    from vault.definition import FieldDefinition
+    from vault.definitions.definition import FieldDefinition
+    from vault.definitions.index_definition import CompoundDefinition
     from vault.field import Field
-    from vault.index_definition import CompoundDefinition
+    from vault.index.compound_terms import CompoundTerms
 
 __all__ = ["AttachedVault", "asking_for", "attached_to", "bind_vault", "compound_for", "field_for", "opener_for"]
 

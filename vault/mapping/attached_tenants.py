@@ -8,13 +8,13 @@ from typing import Any, Protocol
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from vault.compound_terms import CompoundTerms
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.errors import DefinitionError, OtherTenantError, TenantError, UnknownKeyError
 from vault.field import Field
-from vault.index_home import at_home
+from vault.index.compound_terms import CompoundTerms
+from vault.index.home import at_home
 from vault.mapping.attached import Declared, DeclaredCompound, OpensFields
-from vault.mode import Mode
+from vault.modes.mode import Mode
 
 __all__ = ["AttachedTenants", "tenant_name"]
 

@@ -17,7 +17,7 @@ from vault.mapping.asked import Asked
 from vault.mapping.beside import beside, plain_column
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.term_type import AskedTerm, asked_type
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 __all__ = ["SealedComparator"]
 

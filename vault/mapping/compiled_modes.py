@@ -14,7 +14,7 @@ from sqlalchemy.engine import Compiled, Dialect
 from vault.errors import ModeChangedError
 from vault.mapping.attached import attached_to
 from vault.mapping.sealed_column import SealedColumn
-from vault.mode import Mode
+from vault.modes.mode import Mode
 
 __all__ = ["forget_outdated", "mode_in_force", "mode_of_compiled", "refuse_outdated"]
 

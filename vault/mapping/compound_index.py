@@ -14,9 +14,9 @@ from sqlalchemy import Column, Table
 from sqlalchemy.schema import SchemaItem
 
 from vault.codecs.padding import unpadded_id
+from vault.definitions.index_definition import CompoundDefinition, CompoundPart, compound_term_column
+from vault.definitions.index_slot import SLOTS, Slot
 from vault.errors import DefinitionError
-from vault.index_definition import CompoundDefinition, CompoundPart, compound_term_column
-from vault.index_slot import SLOTS, Slot
 from vault.mapping.declared_type import most_values
 from vault.mapping.kept_name import require_kept
 from vault.mapping.reflected import is_read_terms
@@ -24,8 +24,8 @@ from vault.mapping.sealed_column import FEW_VALUES, Declaration, SealedColumn
 from vault.mapping.term_column import TermColumn, as_term_column
 from vault.mapping.term_type import Term
 from vault.normalise import Normaliser, exact
-from vault.slow import Argon2id
-from vault.term import RFC_2104_SHA_256_BITS, check_width, slow_hash, term_bytes
+from vault.terms.slow import Argon2id
+from vault.terms.term import RFC_2104_SHA_256_BITS, check_width, slow_hash, term_bytes
 
 __all__ = ["CompoundColumn", "CompoundIndex", "CompoundTerm", "complete_compound", "compounds_of", "declared_compounds"]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from sqlalchemy.engine import Dialect
 
-from vault.compound_terms import CompoundTerms
+from vault.definitions.index_slot import SLOTS, Slot
 from vault.errors import SealedColumnError
-from vault.index_slot import SLOTS, Slot
+from vault.index.compound_terms import CompoundTerms
 from vault.mapping.attached import compound_for
 from vault.mapping.attached_tenants import tenant_name
 from vault.mapping.compound_index import CompoundColumn

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Column, Table
 from sqlalchemy.orm import InstrumentedAttribute
 
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.errors import SealedColumnError
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.term_type import Term

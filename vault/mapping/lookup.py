@@ -10,6 +10,7 @@ from sqlalchemy.sql import operators
 from sqlalchemy.sql.elements import BindParameter, ClauseElement
 
 from vault.errors import FieldError, SealedColumnError
+from vault.index.slot_terms import declared_matcher
 from vault.mapping.ask_by_mode import AskByMode
 from vault.mapping.asked import Asked
 from vault.mapping.attached import asking_for, compound_for
@@ -20,8 +21,7 @@ from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.statement_plan import StatementPlan
 from vault.mapping.table_plan import plan_of
 from vault.mapping.term_type import asked_type
-from vault.slot_terms import declared_matcher
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 __all__ = ["Lookup", "Via", "lookups", "via"]
 

@@ -20,8 +20,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TypeEngine
 
+from vault.definitions.row_context import BoundColumn
 from vault.errors import SealedColumnError
-from vault.row_context import BoundColumn
 
 __all__ = ["PackedRow", "unpacker"]
 

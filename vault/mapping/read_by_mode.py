@@ -24,7 +24,7 @@ from vault.mapping.declared_type import snapshot
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.term_column import is_as_stored, is_as_target
 from vault.mapping.term_type import Term
-from vault.mode import Mode
+from vault.modes.mode import Mode
 
 __all__ = ["ReadByMode", "install_column_hook", "refuse_unread", "require_column_hook"]
 

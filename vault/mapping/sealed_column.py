@@ -8,13 +8,13 @@ from sqlalchemy import CHAR, NCHAR, Column, Enum, Integer, LargeBinary, String, 
 from sqlalchemy.dialects.postgresql import CITEXT
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
+from vault.definitions.index_slot import SLOTS, Slot, term_column
+from vault.definitions.row_context import BoundColumn
 from vault.errors import DefinitionError, FieldError
-from vault.index_slot import SLOTS, Slot, term_column
 from vault.mapping.declared_type import codec_id_of, given, most_values, refuse_too_long, restored
 from vault.mapping.kept_name import require_kept
-from vault.row_context import BoundColumn
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 __all__ = ["Declaration", "SealedColumn"]
 

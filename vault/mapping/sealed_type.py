@@ -11,7 +11,6 @@ from sqlalchemy.types import TypeEngine, to_instance
 
 from vault.codecs import codec_named
 from vault.codecs.padding import padded_length, padding_suffix
-from vault.envelope import FORMAT, OVERHEAD_BYTES, looks_sealed
 from vault.errors import DefinitionError, InvalidValueError, SealedColumnError
 from vault.mapping.attached import attached_to, opener_for
 from vault.mapping.beside import beside
@@ -22,7 +21,8 @@ from vault.mapping.packed_row import PackedRow, unpacker
 from vault.mapping.read_by_mode import ReadByMode, install_column_hook
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.term_type import NOT_WRITTEN
-from vault.term import BlindIndex
+from vault.sealed.envelope import FORMAT, OVERHEAD_BYTES, looks_sealed
+from vault.terms.term import BlindIndex
 
 __all__ = ["Sealed", "mysql_bytes"]
 

@@ -10,8 +10,8 @@ from weakref import WeakSet
 
 from sqlalchemy import Column, Index, MetaData, Table, UniqueConstraint
 
+from vault.definitions.index_slot import SLOTS, term_column
 from vault.errors import DefinitionError
-from vault.index_slot import SLOTS, term_column
 from vault.mapping.compound_index import CompoundIndex, complete_compound, declared_compounds
 from vault.mapping.plaintext_column import add_plaintext, has_other_plaintext, join_plaintext
 from vault.mapping.reflected import is_read_terms

@@ -13,8 +13,8 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import NO_LINTING, SQLCompiler
 
+from vault.definitions.index_slot import SLOTS, Slot
 from vault.errors import SealedColumnError
-from vault.index_slot import SLOTS, Slot
 from vault.mapping.pinned_execution import SLOTTED
 from vault.mapping.read_by_mode import refuse_unread
 from vault.mapping.statement_plan import StatementPlan

@@ -8,15 +8,15 @@ from collections.abc import Hashable
 from contextvars import ContextVar
 from typing import Final
 
-from vault.compound_terms import CompoundPlan, CompoundTerms
+from vault.definitions.index_definition import CompoundDefinition
+from vault.definitions.index_slot import SLOTS, Slot
 from vault.errors import SealedColumnError
 from vault.field import Field
-from vault.field_plan import FieldPlan
-from vault.index_definition import CompoundDefinition
-from vault.index_slot import SLOTS, Slot
-from vault.slot_plan import NOT_ASKED, SlotPlan
-from vault.slot_terms import SlotTerms
-from vault.term import BlindIndex
+from vault.index.compound_terms import CompoundPlan, CompoundTerms
+from vault.index.field_plan import FieldPlan
+from vault.index.slot_plan import NOT_ASKED, SlotPlan
+from vault.index.slot_terms import SlotTerms
+from vault.terms.term import BlindIndex
 
 __all__ = ["PLAN", "Handed", "StatementPlan", "in_use", "plan_in_use"]
 

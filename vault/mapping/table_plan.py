@@ -9,13 +9,13 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import Column, Table
 from sqlalchemy.engine import Dialect
 
-from vault.index_slot import Slot
+from vault.definitions.index_slot import Slot
 from vault.mapping.attached import asking_for, compound_for
 from vault.mapping.compound_index import CompoundColumn, compounds_of
 from vault.mapping.definitions import all_term_columns
 from vault.mapping.sealed_column import Declaration, SealedColumn
 from vault.mapping.statement_plan import StatementPlan
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 __all__ = ["AskedPlace", "TablePlan", "forget_plan", "plan_of"]
 

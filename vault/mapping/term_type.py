@@ -12,7 +12,7 @@ from vault.mapping.asked import Asked
 from vault.mapping.attached import asking_for
 from vault.mapping.sealed_column import SealedColumn
 from vault.mapping.statement_plan import in_use, plan_in_use
-from vault.term import RFC_2104_SHA_256_BITS, BlindIndex, term_bytes
+from vault.terms.term import RFC_2104_SHA_256_BITS, BlindIndex, term_bytes
 
 __all__ = ["NOT_WRITTEN", "AskedTerm", "AskedTermType", "Term", "asked_type"]
 

@@ -13,8 +13,8 @@ from sqlalchemy.sql.dml import Insert
 from sqlalchemy.sql.elements import BindParameter, ElementList
 from sqlalchemy.sql.selectable import Alias
 
+from vault.definitions.index_slot import SLOTS
 from vault.errors import SealedColumnError
-from vault.index_slot import SLOTS
 from vault.mapping.compiled_modes import mode_in_force
 from vault.mapping.compound_index import CompoundColumn
 from vault.mapping.sealed_column import SealedColumn

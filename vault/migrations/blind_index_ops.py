@@ -10,10 +10,10 @@ from alembic.operations.ops import AddColumnOp, AlterTableOp, CreateIndexOp, Dro
 from sqlalchemy import ColumnClause, column, exists, inspect, select, table
 from sqlalchemy.sql.elements import conv
 
-from vault.index_slot import SLOTS, term_column
+from vault.definitions.index_slot import SLOTS, term_column
 from vault.migrations.shown_log import warn
 from vault.migrations.stored_columns import term_column_pair
-from vault.term import RFC_2104_SHA_256_BITS
+from vault.terms.term import RFC_2104_SHA_256_BITS
 
 __all__ = ["CreateBlindIndexOp", "DropBlindIndexOp"]
 

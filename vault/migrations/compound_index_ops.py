@@ -12,10 +12,10 @@ from alembic.operations.ops import AddColumnOp, AlterTableOp, CreateIndexOp, Dro
 from sqlalchemy import ColumnClause, Select, and_, column, exists, inspect, literal_column, select, table
 from sqlalchemy.sql.elements import conv
 
-from vault.index_definition import compound_term_columns
+from vault.definitions.index_definition import compound_term_columns
 from vault.migrations.shown_log import warn
 from vault.migrations.stored_columns import compound_column_pair
-from vault.term import RFC_2104_SHA_256_BITS
+from vault.terms.term import RFC_2104_SHA_256_BITS
 
 __all__ = ["CreateCompoundIndexOp", "DropCompoundIndexOp"]
 

@@ -9,7 +9,7 @@ from alembic.autogenerate.render import renderers
 from vault.migrations.blind_index_ops import CreateBlindIndexOp, DropBlindIndexOp
 from vault.migrations.compound_index_ops import CreateCompoundIndexOp, DropCompoundIndexOp
 from vault.migrations.sealed_column_ops import AddSealedColumnOp, DropSealedColumnOp
-from vault.term import RFC_2104_SHA_256_BITS
+from vault.terms.term import RFC_2104_SHA_256_BITS
 
 if TYPE_CHECKING:
     from alembic.autogenerate.api import AutogenContext

@@ -19,8 +19,8 @@ from sqlalchemy import Column, MetaData, Table
 from sqlalchemy.sql.elements import conv
 from sqlalchemy.types import _Binary
 
-from vault.index_definition import compound_term_columns
-from vault.index_slot import SLOTS, term_column
+from vault.definitions.index_definition import compound_term_columns
+from vault.definitions.index_slot import SLOTS, term_column
 from vault.mapping.compound_index import CompoundColumn, compounds_of
 from vault.mapping.definitions import sealed_columns
 from vault.mapping.sealed_type import Sealed

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from alembic.operations.ops import CreateIndexOp, DropIndexOp, MigrateOperation, ModifyTableOps
 from sqlalchemy import Table
 
-from vault.index_definition import compound_term_columns
-from vault.index_slot import SLOTS, term_column
+from vault.definitions.index_definition import compound_term_columns
+from vault.definitions.index_slot import SLOTS, term_column
 from vault.mapping.compound_index import compounds_of
 from vault.mapping.definitions import sealed_columns
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 from sqlalchemy import BINARY, VARBINARY, Column, LargeBinary
 from sqlalchemy.types import TypeEngine
 
-from vault.index_definition import compound_term_columns
-from vault.index_slot import SLOTS, term_column
+from vault.definitions.index_definition import compound_term_columns
+from vault.definitions.index_slot import SLOTS, term_column
 from vault.mapping.sealed_type import Sealed, mysql_bytes
 from vault.mapping.term_type import Term
-from vault.term import RFC_2104_SHA_256_BITS, TERM_PREFIX_BYTES
+from vault.terms.term import RFC_2104_SHA_256_BITS, TERM_PREFIX_BYTES
 
 __all__ = [
     "MYSQL",

@@ -14,7 +14,7 @@ from sqlalchemy import make_url, select, update
 from tests.flows.faults.runs import RENEWING, TOLD, Freeze, run, run_to_the_end
 from tests.flows.faults.visits import Place, as_first, first_state, key_ids, make_visits, require_whole, rotate
 from vault.jobs.job_tables import job_table_of_jobs, quarantine_table
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 ROWS = 300
 NOISEVAULT = [sys.executable, "-c", "from vault.cli import main; main()"]

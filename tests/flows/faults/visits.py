@@ -18,8 +18,8 @@ from vault.jobs.reencrypt import Reencrypt
 from vault.opened import OpenedVault
 from vault.policy import Policy
 from vault.project import Project, open_keks
-from vault.raw_table import raw_table
-from vault.scan import key_id_of
+from vault.rows.raw_table import raw_table
+from vault.rows.scan import key_id_of
 from vault.schema import tables
 
 # Processes are forked off one that has imported all this and opened nothing: they begin at once.

@@ -13,9 +13,9 @@ from tests.kms.scripted_provider import ScriptedProvider
 from tests.vault.phases import set_phase
 from vault.changeover.in_force import InForceLease, read_in_force
 from vault.changeover.phase import Phase, Subject
-from vault.definition import FieldDefinition
 from vault.definition_store import register
-from vault.term import BlindIndex
+from vault.definitions.definition import FieldDefinition
+from vault.terms.term import BlindIndex
 
 NAME = FieldDefinition("patients", "name", "str/1", indexes=(BlindIndex(),))
 BIDX = Subject("patients", "name", "bidx")

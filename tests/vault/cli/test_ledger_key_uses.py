@@ -6,8 +6,8 @@ from kms import Purpose
 from tests.vault.projects import make_project
 from vault.bridge import answer, declare_budgets, ledger_engine, open_ledger
 from vault.cli.ledger_key_uses import ledger_uses
-from vault.key_uses import KeyUse
 from vault.question import parse
+from vault.rows.key_uses import KeyUse
 
 
 def test_each_key_has_what_it_signed_and_sealed(tmp_path: Path) -> None:

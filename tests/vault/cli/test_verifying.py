@@ -11,9 +11,9 @@ from tests.vault.cli.conftest import Run
 from vault import BlindIndex, Sealed
 from vault.cli.verifying import in_one_line, parse_sample, slow_remark
 from vault.jobs.job_store import JobState
-from vault.jobs.row_check import RowCheck
-from vault.jobs.sampling import Sample
-from vault.jobs.verify import VerifyTally
+from vault.jobs.verifying.row_check import RowCheck
+from vault.jobs.verifying.sampling import Sample
+from vault.jobs.verifying.verify import VerifyTally
 from vault.opened import OpenedVault
 
 TERM = "national_id_bidx_a"

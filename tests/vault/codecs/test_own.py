@@ -10,10 +10,10 @@ from tests.vault.fixed_keyring import FixedKeyring
 from vault import register_codec
 from vault.codecs import codec_named
 from vault.codecs.own import own_codec_ids
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.errors import CannotOpenError, DefinitionError, InvalidValueError
 from vault.field import Field
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 def pair_bytes(value: tuple[int, int]) -> bytes:

@@ -28,17 +28,17 @@ from kms import Keyring, KeyStore, LeaseSettings, open_provider
 from kms.providers.local import create_key_file
 from vault.changeover.phase import Subject
 from vault.changeover.store import ChangeoverStore
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.field import Field
 from vault.jobs.engine import Job, JobSettings, Tally
-from vault.jobs.index_members import members_of, recorded_parts
-from vault.jobs.index_steps import IndexSteps
+from vault.jobs.reindexing.index_members import members_of, recorded_parts
+from vault.jobs.reindexing.index_steps import IndexSteps
 from vault.jobs.work import Work
 from vault.mapping import Sealed
 from vault.mapping.definitions import definition_of
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
-from vault.term import BlindIndex
+from vault.rows.raw_table import raw_table
+from vault.terms.term import BlindIndex
 
 # Seconds.
 LEASE = 1.0

@@ -19,8 +19,8 @@ from sqlalchemy import (
 )
 
 from vault.jobs.change import Change, Failed
-from vault.jobs.key_pages import key_of
-from vault.jobs.stored_key import job_table
+from vault.jobs.walking.key_pages import key_of
+from vault.jobs.walking.stored_key import job_table
 
 NOTES = Table(
     "note",

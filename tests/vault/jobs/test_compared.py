@@ -23,8 +23,8 @@ from sqlalchemy.types import ARRAY, JSON, Date, DateTime, Float, Interval, Large
 from vault.jobs.change import Change, Failed
 from vault.jobs.engine import Job, JobSettings
 from vault.jobs.job_store import JobState
-from vault.jobs.key_pages import key_of
-from vault.jobs.stored_key import job_table
+from vault.jobs.walking.key_pages import key_of
+from vault.jobs.walking.stored_key import job_table
 
 
 class Reversed(TypeDecorator[str]):

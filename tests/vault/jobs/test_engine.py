@@ -17,9 +17,9 @@ from vault.errors import JobError, JobIncompleteError, JobRunningError
 from vault.jobs.engine import Job, JobSettings, Tally
 from vault.jobs.events import Advanced, Began, Ended, Event, Held, Proved, RowFailed, Waiting
 from vault.jobs.job_store import JobName, JobState, JobStore, JobWish
-from vault.jobs.key_range import KeyRange
 from vault.jobs.pace import PaceSettings
 from vault.jobs.quarantine import listed
+from vault.jobs.walking.key_range import KeyRange
 
 NAME = JobName("capitals", "note")
 

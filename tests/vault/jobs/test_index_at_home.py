@@ -11,13 +11,13 @@ from kms.key_record import Purpose
 from tests.vault.tenancy import LOOKUP, TENANTS, Member, new_tenants
 from vault.changeover.phase import Subject
 from vault.changeover.store import ChangeoverStore
-from vault.index_change import begin_field_changes
-from vault.index_home import at_home
+from vault.index.change import begin_field_changes
+from vault.index.home import at_home
 from vault.jobs.engine import Job
-from vault.jobs.index_members import members_at_home, recorded_parts
-from vault.jobs.index_steps import IndexSteps
+from vault.jobs.reindexing.index_members import members_at_home, recorded_parts
+from vault.jobs.reindexing.index_steps import IndexSteps
 from vault.mapping.definitions import definition_of
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 from vault.tenants import TenantVaults
 
 LEASE = 0.4

@@ -15,19 +15,19 @@ from sqlalchemy.exc import DBAPIError
 
 from kms.key_record import Purpose
 from tests.vault.jobs.indexed_people import People, Process, definition_in, person_table
-from tests.vault.jobs.test_index_steps import to_the_end
+from tests.vault.jobs.reindexing.test_index_steps import to_the_end
 from vault.changeover.phase import Phase, Subject
 from vault.errors import DefinitionError
-from vault.index_change import begin_compound_change, begin_field_changes, record_removal
-from vault.jobs.index_members import members_of, recorded_parts
-from vault.jobs.index_steps import IndexSteps
+from vault.index.change import begin_compound_change, begin_field_changes, record_removal
+from vault.jobs.reindexing.index_members import members_of, recorded_parts
+from vault.jobs.reindexing.index_steps import IndexSteps
 from vault.mapping import CompoundIndex, Sealed
 from vault.mapping.compound_index import compounds_of
 from vault.mapping.definitions import definition_of
 from vault.normalise import casefold
 from vault.normalisers.parts import last_four
-from vault.raw_table import raw_table
-from vault.term import BlindIndex
+from vault.rows.raw_table import raw_table
+from vault.terms.term import BlindIndex
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ sys.path.insert(0, {root!r})
 from pathlib import Path
 from sqlalchemy import create_engine
 from tests.vault.jobs.indexed_people import People, person_table, definition_in
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 people = People(create_engine({url!r}), Path({folder!r}))
 people.lease = 0.3
 steps = people.steps(person_table(BlindIndex(), unique=False))

@@ -6,7 +6,7 @@ from sqlalchemy import Engine, create_engine, text
 
 from vault.errors import JobError, JobRunningError
 from vault.jobs.job_store import JobName, JobState, JobStore, JobWish, Taken
-from vault.jobs.key_range import WHOLE, KeyRange
+from vault.jobs.walking.key_range import WHOLE, KeyRange
 
 NAME = JobName("reencrypt", "visit")
 

@@ -5,8 +5,8 @@ from sqlalchemy import create_engine, delete, update
 
 from tests.servers.databases import SERVERS
 from tests.vault.jobs.plain_work import NOTES, Capitals, write_notes
-from vault.jobs.key_range import WHOLE, KeyRange
 from vault.jobs.left_rows import FREE, LOCKED, MOST_LEFT, left_rows
+from vault.jobs.walking.key_range import WHOLE, KeyRange
 
 
 def test_rows_that_are_due_are_named_in_key_order_and_not_those_that_fail(database_url: str) -> None:

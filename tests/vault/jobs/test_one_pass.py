@@ -15,10 +15,10 @@ from vault.jobs.change import Change
 from vault.jobs.events import Advanced, Event
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import JobName, JobStore
-from vault.jobs.key_range import WHOLE
 from vault.jobs.one_pass import Pass, PassResult
 from vault.jobs.outage import Outage
 from vault.jobs.pace import Pace, PaceSettings
+from vault.jobs.walking.key_range import WHOLE
 from vault.jobs.work import BatchWriter, Work
 
 

@@ -11,8 +11,8 @@ from sqlalchemy.exc import IntegrityError
 from tests.vault.jobs.indexed_people import SSN, People, Process, person_table
 from tests.vault.phases import set_phase
 from vault.changeover.phase import Phase
-from vault.slot_storage import index_slot_column
-from vault.term import BlindIndex
+from vault.index.slot_storage import index_slot_column
+from vault.terms.term import BlindIndex
 
 TABLE = person_table(BlindIndex())
 STEPS = [(1, 2), (2, 3), (3, 4), (4, 3), (3, 2), (2, 1)]

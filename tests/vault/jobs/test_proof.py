@@ -1,8 +1,8 @@
 from sqlalchemy import create_engine
 
 from tests.vault.jobs.plain_work import Capitals, write_notes
-from vault.jobs.key_range import KeyRange
 from vault.jobs.proof import MOST_REASONS, OTHERS, prove
+from vault.jobs.walking.key_range import KeyRange
 
 
 def test_it_counts_rows_and_says_why_also_in_a_part_of_the_table(database_url: str) -> None:

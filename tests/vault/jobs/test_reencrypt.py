@@ -28,8 +28,8 @@ from vault.jobs.reencrypt import Reencrypt
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
 from vault.project import Project
-from vault.raw_table import raw_table
-from vault.scan import key_id_of
+from vault.rows.raw_table import raw_table
+from vault.rows.scan import key_id_of
 
 PERSONS = 50
 

@@ -5,7 +5,7 @@ from sqlalchemy import insert, select, update
 from kms import Purpose
 from tests.vault.projects import make_project, visit
 from vault.jobs.renewal import current_header, due_values, is_stale, opens, renew_values
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 
 def test_each_value_is_sealed_anew_or_has_the_reason_why_not(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from vault.jobs.job_store import JobState
 from vault.jobs.quarantine import listed
 from vault.jobs.reencrypt import Reencrypt
 from vault.jobs.row_keyrings import NOBODYS, OneKeyring, TenantKeyrings, keys_goal, row_keyrings
-from vault.raw_table import raw_table
-from vault.scan import key_id_of
+from vault.rows.raw_table import raw_table
+from vault.rows.scan import key_id_of
 
 ROWS = 12
 

@@ -14,12 +14,12 @@ from tests.vault.phases import set_phase
 from tests.vault.projects import make_project, visit
 from vault.attach import attach
 from vault.changeover.phase import Phase, Subject
-from vault.header_counts import Made
-from vault.jobs.row_check import RowCheck
 from vault.jobs.status import Status, read_status
-from vault.jobs.verify import Verify
+from vault.jobs.verifying.row_check import RowCheck
+from vault.jobs.verifying.verify import Verify
 from vault.project import Project
-from vault.raw_table import raw_table
+from vault.rows.header_counts import Made
+from vault.rows.raw_table import raw_table
 
 
 @pytest.fixture

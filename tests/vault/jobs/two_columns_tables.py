@@ -17,8 +17,8 @@ from vault.mapping import Sealed, definition_of
 from vault.normalise import casefold
 from vault.normalisers.parts import last_four
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
-from vault.term import BlindIndex
+from vault.rows.raw_table import raw_table
+from vault.terms.term import BlindIndex
 
 
 class Base(DeclarativeBase):

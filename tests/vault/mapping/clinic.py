@@ -7,7 +7,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from vault.mapping import CompoundIndex, Sealed
 from vault.normalise import casefold, trimmed
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 class Base(DeclarativeBase):

@@ -21,7 +21,7 @@ from tests.vault.mapping.migrating import Migration, SetModes
 from tests.vault.tenancy import new_tenants
 from vault import TenantVaults
 from vault.attach import attach
-from vault.mode import Mode
+from vault.modes.mode import Mode
 from vault.opened import OpenedVault
 
 DEFAULT_LEASES = LeaseSettings()

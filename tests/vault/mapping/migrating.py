@@ -23,14 +23,14 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from tests.vault.mapping.driver_spy import DriverSpy
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.mapping import Sealed, definition_of
-from vault.mode import Mode
+from vault.modes.mode import Mode
 from vault.normalise import digits
 from vault.normalisers.parts import last_four
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
-from vault.term import BlindIndex
+from vault.rows.raw_table import raw_table
+from vault.terms.term import BlindIndex
 
 
 class Base(DeclarativeBase):

@@ -11,7 +11,7 @@ from tests.vault.mapping.migrating import Kinds, Migration, Patient, Stay
 from vault.errors import SealedColumnError
 from vault.mapping import find, find_all, term_columns, via
 from vault.mapping.ask_by_mode import AskedPlaintext
-from vault.mode import Mode
+from vault.modes.mode import Mode
 
 ANN, BEN, CLEO = "plain§ann", "plain§ben", "plain§cleo"
 other = aliased(Patient)

@@ -23,7 +23,7 @@ from tests.vault.mapping.migrating import Base as MigratingBase
 from tests.vault.mapping.migrating import Kinds, SetModes, Ward
 from tests.vault.mapping.migrating import Patient as Migrating
 from vault import BlindIndex, Sealed, attach
-from vault.mode import Mode
+from vault.modes.mode import Mode
 from vault.opened import OpenedVault
 
 ROOT = Path(__file__).parents[3]

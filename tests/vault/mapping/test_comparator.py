@@ -51,7 +51,7 @@ from vault.mapping import Sealed, term_columns
 from vault.mapping.asked import Asked
 from vault.normalise import casefold
 from vault.opened import OpenedVault
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 P = Person.__table__
 Other = aliased(Person)

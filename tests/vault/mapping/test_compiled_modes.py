@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from tests.vault.mapping.migrating import Migration, Patient
 from vault.errors import ModeChangedError
 from vault.mapping.compiled_modes import mode_in_force, mode_of_compiled
-from vault.mode import Mode
+from vault.modes.mode import Mode
 
 ASKED = select(Patient.ssn).where(Patient.id == 1)
 

@@ -28,7 +28,7 @@ from vault.attach import attach
 from vault.errors import DefinitionError, IndexChangedError, InvalidValueError, SealedColumnError
 from vault.mapping.table_plan import plan_of
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 T = Patient.__table__
 BORN, LATER = date(1980, 1, 1), date(1981, 2, 2)

@@ -45,7 +45,7 @@ from sqlalchemy.dialects import mysql, postgresql
 from vault import AnyInteger, Coded, Sealed, register_codec
 from vault.errors import DefinitionError, FieldError, InvalidValueError, SealedColumnError
 from vault.mapping.declared_type import codec_id_of, most_bytes, refuse_too_long
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 class Colour(Enum):

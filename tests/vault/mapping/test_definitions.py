@@ -2,10 +2,10 @@ import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, Text
 
 from tests.vault.mapping.clinic import Employee, Income, Person
+from vault.definitions.row_context import BoundColumn
 from vault.errors import SealedColumnError
 from vault.mapping import Sealed, definition_of, sealed_columns, term_columns
-from vault.row_context import BoundColumn
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 def test_a_column_gives_the_definition_of_its_field() -> None:

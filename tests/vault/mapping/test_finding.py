@@ -33,7 +33,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_col
 from tests.vault.mapping.ward import Base, Doctor, Patient
 from vault import BlindIndex, Sealed, find, find_all, term_columns, via
 from vault.errors import DefinitionError, InvalidValueError, SealedColumnError
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 T = Patient.__table__
 Again = aliased(Patient)

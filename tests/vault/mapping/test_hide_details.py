@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from tests.vault.mapping.migrating import Migration, Patient
 from vault.mapping.hide_details import without_details
-from vault.mode import Mode
+from vault.modes.mode import Mode
 
 SECRET = "plain§s3cr3t-∆"
 

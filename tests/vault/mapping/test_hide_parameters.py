@@ -14,7 +14,7 @@ from tests.vault.mapping.clinic import Person
 from vault import SealedColumnError, attach
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 SECRET = "s3cr3t-∆"
 

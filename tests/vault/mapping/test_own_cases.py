@@ -27,7 +27,7 @@ from tests.vault.mapping.conftest import new_vault
 from vault import BlindIndex, CannotOpenError, Sealed, attach, casefold, digits, find_all
 from vault.errors import InvalidValueError, NotSealedError, UnknownGenerationError
 from vault.opened import OpenedVault
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 
 class Base(DeclarativeBase):

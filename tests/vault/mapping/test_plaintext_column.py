@@ -28,8 +28,8 @@ from vault.errors import DefinitionError
 from vault.mapping import CompoundIndex, Sealed, definition_of, sealed_columns
 from vault.mapping.plaintext_column import is_plaintext
 from vault.mapping.table_plan import plan_of
-from vault.mode import Mode
-from vault.term import BlindIndex
+from vault.modes.mode import Mode
+from vault.terms.term import BlindIndex
 
 P = Patient.__table__
 

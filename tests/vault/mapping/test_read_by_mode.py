@@ -11,7 +11,7 @@ from tests.vault.mapping.migrating import Migration, Patient, Stay
 from vault.errors import DefinitionError, NotSealedError, SealedColumnError
 from vault.mapping import Sealed
 from vault.mapping.term_column import as_stored, as_target
-from vault.mode import Mode
+from vault.modes.mode import Mode
 
 modes = pytest.mark.parametrize("mode", Mode, ids=lambda mode: mode.value)
 

@@ -14,7 +14,7 @@ from vault.mapping.definitions import all_term_columns
 from vault.mapping.row_binding import pins_of
 from vault.mapping.term_type import Term
 from vault.normalise import digits
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 P = Person.__table__
 SSN = P.c.ssn.type

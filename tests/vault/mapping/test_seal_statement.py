@@ -27,11 +27,11 @@ from sqlalchemy.orm import Session
 
 from tests.vault.mapping.clinic import Account, Employee, Income, Person
 from tests.vault.mapping.driver_spy import DriverSpy
-from vault.envelope import looks_sealed
 from vault.errors import InvalidValueError, SealedColumnError
 from vault.mapping import Sealed, definition_of
 from vault.opened import OpenedVault
-from vault.term import BlindIndex
+from vault.sealed.envelope import looks_sealed
+from vault.terms.term import BlindIndex
 
 P = Person.__table__
 PLAIN = Table("noted", MetaData(), Column("id", Integer, primary_key=True))

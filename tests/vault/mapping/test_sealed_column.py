@@ -30,7 +30,7 @@ from vault.errors import DefinitionError
 from vault.mapping import Coded, Sealed
 from vault.normalise import digits
 from vault.normalisers.parts import last_four, year
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 def _table(*columns: Any, name: str = "t", **options: Any) -> Table:

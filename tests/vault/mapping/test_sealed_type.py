@@ -46,7 +46,7 @@ from vault.errors import (
 )
 from vault.mapping import Sealed, definition_of
 from vault.opened import OpenedVault
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 P = Person.__table__
 

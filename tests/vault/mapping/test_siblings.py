@@ -14,7 +14,7 @@ from vault.errors import DefinitionError
 from vault.mapping import Sealed, definition_of, term_columns
 from vault.mapping.term_type import Term
 from vault.normalisers.parts import last_four
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 P = Person.__table__
 

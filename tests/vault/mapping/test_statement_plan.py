@@ -16,11 +16,11 @@ from tests.vault.mapping.conftest import new_vault
 from tests.vault.phases import set_phase
 from vault import attach, find_all
 from vault.changeover.phase import Phase, Subject
-from vault.definition_tables import field_table
+from vault.definitions.definition_tables import field_table
 from vault.errors import SealedColumnError
 from vault.mapping import definition_of
 from vault.mapping.statement_plan import Handed, StatementPlan, in_use, plan_in_use
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 P = Person.__table__
 T, S = Ticket.__table__, Seat.__table__

@@ -6,7 +6,7 @@ from sqlalchemy import Column, Integer, MetaData, Table, Text, literal
 from tests.vault.mapping.clinic import Account, Person
 from vault.mapping import Sealed
 from vault.mapping.table_plan import plan_of
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 def test_a_plan_names_what_a_write_has_to_seal() -> None:

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from tests.vault.mapping.clinic import Income, Person
 from tests.vault.mapping.driver_spy import DriverSpy
-from vault.envelope import looks_sealed
 from vault.errors import SealedColumnError
+from vault.sealed.envelope import looks_sealed
 
 P, T = Person.__table__, Income.__table__
 KEY = uuid.UUID(int=1)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from tests.vault.mapping.migrating import Kinds, Migration, Patient, SetModes, Stay, expected
 from vault.attach import attach
 from vault.errors import InvalidValueError, SealedColumnError
-from vault.mode import Mode
+from vault.modes.mode import Mode
 from vault.opened import OpenedVault
 
 P = Patient.__table__

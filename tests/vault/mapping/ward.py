@@ -9,7 +9,7 @@ from vault.mapping import CompoundIndex, Sealed
 from vault.normalise import casefold, exact
 from vault.normalisers.email_address import email, email_domain
 from vault.normalisers.parts import last_four, month, year
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 class Base(DeclarativeBase):

@@ -7,7 +7,7 @@ from sqlalchemy.schema import SchemaItem
 
 from vault.mapping import Sealed
 from vault.normalise import digits
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 def patients(*columns: SchemaItem, schema: str | None = None, convention: dict[str, str] | None = None) -> MetaData:

@@ -17,7 +17,7 @@ from vault.jobs.job_tables import create_job_tables
 from vault.mapping import CompoundIndex, Sealed
 from vault.mapping.term_type import Term
 from vault.normalise import digits
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 def upgrade_of(revision: str) -> list[str]:

@@ -9,7 +9,7 @@ from tests.vault.migrations.alembic_project import AlembicProject
 from tests.vault.migrations.hospital import FULL, HALF, mail, patients, ssn
 from tests.vault.migrations.test_rewriting import downgrade_of, upgrade_of
 from vault.mapping import CompoundIndex
-from vault.raw_table import raw_table
+from vault.rows.raw_table import raw_table
 
 PAIRS = {"ssn_bidx": True, "mail_half": False, "both": True}
 

@@ -9,7 +9,7 @@ from sqlalchemy.types import TypeEngine
 from vault.mapping import Sealed
 from vault.mapping.term_type import Term
 from vault.migrations.stored_columns import bits_of, longest_of, sealed_type, stored_type
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 DIALECTS = [sqlite.dialect(), postgresql.dialect(), mysql.dialect()]
 

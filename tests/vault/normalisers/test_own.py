@@ -3,12 +3,12 @@ from typing import Any
 import pytest
 
 from tests.vault.fixed_keyring import FixedKeyring
-from vault.definition import FieldDefinition
+from vault.definitions.definition import FieldDefinition
 from vault.errors import DefinitionError, InvalidValueError
 from vault.field import Field
 from vault.normalisers import normaliser_named
 from vault.normalisers.own import register_normaliser
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 
 def plate(text: str) -> str:

@@ -11,7 +11,7 @@ from vault.codecs import codec_named
 from vault.errors import DefinitionError
 from vault.normalisers import normaliser_named
 from vault.normalisers.phone_number import phone
-from vault.term import equality_encoding, term
+from vault.terms.term import equality_encoding, term
 
 
 def term_of(test: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from sqlalchemy import Table
 from tests.vault.policy.example import faults_after, policy_after
 from vault.mapping.definitions import all_term_columns, definition_of
 from vault.schema import tables
-from vault.term import BlindIndex
+from vault.terms.term import BlindIndex
 
 COLUMN = "table.person_year.column.email"
 EMAIL = 'index = { normalise = "casefold" }'

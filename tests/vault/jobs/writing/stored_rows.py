@@ -9,7 +9,7 @@ from sqlalchemy.types import NULLTYPE, LargeBinary, TypeEngine
 
 from vault.jobs.change import Change
 from vault.jobs.short_transaction import short_transaction
-from vault.jobs.stored_key import StoredKey
+from vault.jobs.walking.stored_key import StoredKey
 from vault.jobs.writing.choice import batch_writer
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.types import JSON, Boolean, Date, Interval, Numeric, PickleType, Text, Time, TypeEngine, Uuid
 
 from vault.errors import DefinitionError
-from vault.jobs.stored_key import StoredKey
+from vault.jobs.walking.stored_key import StoredKey
 from vault.jobs.writing.comparable import bind_to_stored, require_comparable
 from vault.jobs.writing.stored_text import StoredText
 

@@ -1,0 +1,244 @@
+"""An index moves from one slot to the other while processes write and ask it, on three databases."""
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import inspect
+from sqlalchemy.exc import IntegrityError
+
+from kms.key_record import Purpose
+from tests.vault.jobs.indexed_people import LEASE, SSN, People, Process, definition_in, person_table
+from vault.changeover.phase import Phase
+from vault.errors import DefinitionChangedError
+from vault.index.change import begin_field_changes
+from vault.jobs.quarantine import listed
+from vault.jobs.reindexing.index_steps import IndexSteps, Standing
+from vault.normalise import casefold
+from vault.terms.term import BlindIndex
+
+EXACT = BlindIndex()
+ROWS, WORKERS = 60, 8
+
+
+@pytest.fixture
+def people(database_url: str, tmp_path: Path) -> Iterator[People]:
+    people = People.made(database_url, tmp_path, person_table(EXACT))
+    yield people
+    people.close()
+
+
+def rotate(people: People) -> bytes:
+    return people.vault().keyring.lifecycle.rotate(Purpose.INDEX).key_id
+
+
+def begin(steps: IndexSteps, people: People, table: Any) -> None:
+    keyring = people.vault().keyring
+    begin_field_changes(steps.changeovers, keyring, definition_in(table), who="operator@host")
+
+
+def to_the_end(steps: IndexSteps) -> Standing:
+    """As --wait does it."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        standing = steps.forward()
+        if standing.is_done:
+            return standing
+        assert standing.ready_at is not None, standing.reason
+        time.sleep(0.1)
+    raise AssertionError("it takes too long")
+
+
+def test_k11_05_a_rotation_of_the_index_key_that_stops_half_way(people: People) -> None:
+    """Rotate the index key, stop after 50 of 100 rows: both halves are found, duplicates of both refused."""
+    table = person_table(EXACT)
+    process = people.process(table)
+    for key in range(100):
+        process.insert(key, f"ssn {key}")
+    new = rotate(people)
+    steps = people.steps(table)
+    begin(steps, people, table)
+    stops_at_50(steps, people)
+    assert people.nulls("ssn_bidx_b") == 50
+    for fresh in (process, people.process(table)):
+        time.sleep(people.lease)
+        for key in (10, 90):
+            assert fresh.find(f"ssn {key}") == [key]
+            with pytest.raises(IntegrityError):
+                fresh.insert(200 + key, f"ssn {key}")
+    to_the_end(people.steps(table))
+    assert process.find("ssn 10") == [10]
+    assert process.field.plan().indexes["bidx"].asked == "b"
+    assert process.field.asked_term("bidx", "ssn 10")[1:5] == new
+    for key in (10, 90):
+        with pytest.raises(IntegrityError):
+            process.insert(200 + key, f"ssn {key}")
+
+
+def stops_at_50(steps: IndexSteps, people: People) -> None:
+    """As a kill after the first batch: the rows with keys from 50 on are left out of its run."""
+    from vault.jobs.engine import Job, JobSettings
+    from vault.jobs.walking.key_range import KeyRange
+
+    def half(work: Any) -> Any:
+        Job(work, people.engine, JobSettings(), KeyRange(up_to=(49,))).run()
+        raise KeyboardInterrupt
+
+    steps.run = half
+    with pytest.raises(KeyboardInterrupt):
+        steps.forward()
+
+
+@pytest.mark.parametrize("merged", [False, True], ids=["key", "normaliser"])
+def test_no_row_is_missed_or_doubled_while_an_index_moves(people: People, merged: bool) -> None:
+    """There and back again: from a to b by a new key, or to another normaliser and width, and from b to a."""
+    table = person_table(EXACT)
+    processes = [people.process(table) for _ in range(2)]
+    for key in range(ROWS):
+        processes[0].insert(key, f"ssn {key}")
+    processes[0].insert(ROWS, None)
+    traffic = Traffic(processes)
+    with traffic:
+        for slot in "ba":
+            if merged and slot == "b":
+                table = person_table(BlindIndex(casefold), generation=1)
+            else:
+                rotate(people)
+            steps = people.steps(table)
+            begin(steps, people, table)
+            to_the_end(people.steps(table))
+            assert people.steps(table).changeovers.under_way() == []
+            assert people.nulls(f"ssn_bidx_{slot}") == 0
+    assert not traffic.wrong
+    assert traffic.rounds >= WORKERS * 5
+    for process in processes:
+        assert all(process.find(f"ssn {key}") == [key] for key in range(ROWS))
+    indexes = [one for one in inspect(people.engine).get_indexes("person") if one["column_names"][0].startswith("ssn")]
+    assert [(one["column_names"], bool(one["unique"])) for one in indexes] == [(["ssn_bidx_a"], True)]
+
+
+class Traffic:
+    """Threads that write, change, ask and try duplicates, each on the rows of its own; all that is wrong is told."""
+
+    def __init__(self, processes: list[Process]) -> None:
+        self.processes = processes
+        self.wrong: list[str] = []
+        self.rounds = 0
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._work, args=(number,)) for number in range(WORKERS)]
+
+    def __enter__(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self, number: int) -> None:
+        chance, key, round_ = random.Random(number), 1000 + number, 0
+        try:
+            self._any(chance).insert(key, f"worker {number} 0")
+            while not self._stop.is_set():
+                round_ += 1
+                self._round(chance, number, key, round_)
+                self.rounds += 1
+        except Exception as error:
+            self.wrong.append(f"worker {number}, round {round_}: {type(error).__name__}: {error}")
+
+    def _round(self, chance: random.Random, number: int, key: int, round_: int) -> None:
+        before, after = f"worker {number} {round_ - 1}", f"worker {number} {round_}"
+        self._expect(chance, before, [key])
+        try:
+            self._any(chance).insert(100_000 + number, before)
+            self.wrong.append(f"a duplicate of {before} was accepted")
+        except IntegrityError:
+            pass
+        self._any(chance).update(key, after)
+        self._expect(chance, after, [key])
+        self._expect(chance, before, [])
+        steady = chance.randrange(ROWS)
+        self._expect(chance, f"ssn {steady}", [steady])
+
+    def _expect(self, chance: random.Random, value: str, keys: list[int]) -> None:
+        process = self._any(chance)
+        found = process.find(value)
+        if found != keys:
+            self.wrong.append(f"{value}: found {found}, not {keys}, by {process.field.plan().indexes['bidx']}")
+
+    def _any(self, chance: random.Random) -> Process:
+        return chance.choice(self.processes)
+
+
+def test_a_step_waits_for_its_lease_and_can_be_taken_back(people: People) -> None:
+    people.lease = 6
+    table = person_table(EXACT)
+    process = people.process(table)
+    process.insert(1, "one")
+    rotate(people)
+    steps = people.steps(table)
+    begin(steps, people, table)
+    standing = steps.forward()
+    assert standing.changeover is not None
+    assert standing.changeover.phase is Phase.DUAL_ASK_OLD
+    assert standing.ready_at is not None
+    assert people.nulls("ssn_bidx_b") == 0, "the rows are filled while the lease is waited for"
+    time.sleep(max(0.0, (standing.ready_at - datetime.now(UTC)).total_seconds()))
+    assert steps.forward().changeover.phase is Phase.DUAL_ASK_NEW  # type: ignore[union-attr]
+    people.lease = LEASE
+    gone_back = people.steps(table)
+    deadline = time.monotonic() + 60
+    while not gone_back.back().is_done and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert steps.changeovers.find(SSN) is None
+    process.field.keyring.beside.end()
+    assert process.find("one") == [1]
+    assert process.field.plan().indexes["bidx"].written == ("a",)
+    process.insert(2, "two")
+    assert people.nulls("ssn_bidx_b") == 2
+
+
+def test_a_new_definition_is_refused_at_start_until_it_is_begun_and_older_code_goes_on(people: People) -> None:
+    old, new = person_table(EXACT), person_table(BlindIndex(casefold), generation=1)
+    process = people.process(old)
+    process.insert(1, "Ann")
+    with pytest.raises(DefinitionChangedError, match=r"run this first, .*: noisevault reindex person\.ssn"):
+        people.process(new)
+    with pytest.raises(DefinitionChangedError, match=r"declare generation=1 and run: noisevault reindex person\.ssn"):
+        people.process(person_table(BlindIndex(casefold)))
+    steps = people.steps(old)
+    begin(steps, people, new)
+    newer = people.process(new)
+    assert newer.find("Ann") == [1]
+    assert newer.find("ann") == []
+    newer.insert(2, "Bob")
+    assert process.find("Bob") == [2], "a value of a generation that older code does not know opens"
+    to_the_end(people.steps(new))
+    time.sleep(people.lease)
+    assert process.find("ANN") == newer.find("ann") == [1]
+
+
+def test_two_rows_that_become_equal_stop_the_change_and_it_goes_back(people: People) -> None:
+    old, new = person_table(EXACT), person_table(BlindIndex(casefold), generation=1)
+    process = people.process(old)
+    process.insert(1, "Ann")
+    process.insert(2, "ANN")
+    steps = people.steps(old)
+    begin(steps, people, new)
+    assert not people.steps(new).forward().is_done
+    with people.engine.connect() as connection:
+        (left,) = listed(connection)
+    assert "unique" in left["reason"]
+    assert process.find("ANN") == [2]
+    steps = people.steps(new)
+    deadline = time.monotonic() + 30
+    while not steps.back().is_done and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert process.find("ANN") == [2]
+    assert people.nulls("ssn_bidx_a") == 0

@@ -1,0 +1,78 @@
+"""Clear: the plaintext of a field that is sealed-only is set NULL, where a sealed value beside it opens.
+
+What has no sealed value, or one that does not open, would be lost: it is left, and listed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Column, ColumnElement, RowMapping, Select, Table
+
+from vault.errors import FieldError
+from vault.jobs.change import Change, Failed
+from vault.jobs.migrating.two_columns import TwoColumns
+from vault.jobs.walking.key_pages import key_of
+from vault.opened import OpenedVault
+
+__all__ = ["Clear"]
+
+ALONE: Final = "the plaintext has no sealed value beside it, and would be lost: see whether it is one, and set it NULL"
+PLAINTEXT: Final = "plaintext"
+
+
+class Clear:
+    """The work of one field of a table. Satisfies Work and Rehearses."""
+
+    def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: bool = False) -> None:
+        """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
+        self._proving = proving
+        self._pair = TwoColumns(column, opened)
+
+    @property
+    def name(self) -> str:
+        return self._pair.job("clear")
+
+    @property
+    def table(self) -> Table:
+        return self._pair.table
+
+    @property
+    def goal(self) -> str:
+        return self._pair.goal(proving=self._proving)
+
+    @property
+    def reads(self) -> list[str]:
+        return self._pair.reads
+
+    @property
+    def compares(self) -> list[str]:
+        return self._pair.compared
+
+    @property
+    def sets(self) -> list[str]:
+        return [self._pair.plaintext]
+
+    def refresh(self) -> None:
+        """Nothing is learnt later."""
+
+    def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
+        pair, changes, failed = self._pair, [], []
+        full = [row for row in rows if row[pair.plaintext] is not None]
+        for row, opened in zip(full, pair.opened(full), strict=True):
+            if isinstance(opened, FieldError):
+                failed.append(pair.failed(row, pair.sealed, opened))
+            elif opened is None:
+                failed.append(Failed(key_of(self.table, row), pair.plaintext, ALONE))
+            else:
+                changes.append(Change(key_of(self.table, row), pair.old(row), (None,)))
+        return changes, failed
+
+    def rehearse(self, rows: Sequence[RowMapping]) -> tuple[int, list[Failed]]:
+        changes, failed = self.renew(rows)
+        return len(changes), failed
+
+    def groups(self, within: Sequence[ColumnElement[bool]] = ()) -> Select[Any]:
+        return self._pair.counted((), within)
+
+    def unfinished(self, group: RowMapping) -> Mapping[str, str]:
+        return {} if group[f"none_{self._pair.plaintext}"] else {self._pair.plaintext: PLAINTEXT}

@@ -1,0 +1,135 @@
+"""Scan: the rows of a table in batches, with the columns a question needs, opened in memory.
+
+A row of which a needed value does not open is left out: it names another key than those that were opened beforehand,
+or it does not authenticate. How many there were is for operators (`noisevault check`), never for an answer. Where rows
+name their tenants, those of the fields' keyring are read and no others.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, Select, Table, select
+from sqlalchemy.exc import DBAPIError
+
+from vault.errors import FieldError, PolicyError
+from vault.field import Field
+from vault.rows.raw_table import raw_table
+from vault.rows.tenant_rows import rows_of
+from vault.sealed.envelope import SealedValue
+
+ROWS_A_BATCH: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Batch:
+    """Some rows in columns: opened values by column name, and the primary keys. unreadable: rows left out."""
+
+    columns: Mapping[str, Sequence[Any]]
+    keys: Sequence[tuple[Any, ...]]
+    unreadable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What to read: `columns` of `table`; `fields` opens those that are sealed; `live` are the keys that open."""
+
+    engine: Engine
+    table: Table
+    fields: Mapping[str, Field]
+    columns: tuple[str, ...]
+    live: frozenset[bytes]
+    rows_a_batch: int = ROWS_A_BATCH
+
+    def require_columns(self) -> None:
+        """That the database has what is to be read, found out without reading a row.
+
+        Raises: PolicyError.
+        """
+        _, names, statement = self._statement()
+        try:
+            with self.engine.connect() as connection:
+                connection.execute(statement.limit(0))
+        except DBAPIError:
+            pass
+        else:
+            return
+        raise PolicyError(
+            f"the database cannot give the columns {', '.join(names)} of table {self.table.name}: bring table and"
+            " policy together"
+        )
+
+    def _statement(self) -> tuple[list[str], list[str], Select[Any]]:
+        """The primary key's names, the names of all that is read, and the statement that reads it."""
+        raw = raw_table(self.table)
+        keys = [column.name for column in raw.primary_key.columns]
+        fields = [self.fields[name] for name in self.columns if name in self.fields]
+        bound = {name for field in fields for name in field.bound_names if name in raw.c}
+        names = list(dict.fromkeys([*keys, *self.columns, *sorted(bound)]))
+        statement = select(*(raw.c[name] for name in names))
+        keyring = next((field.keyring.name for field in self.fields.values()), "")
+        mine = rows_of(self.table, raw, keyring)
+        return keys, names, statement if mine is None else statement.where(mine)
+
+    def batches(self) -> Iterator[Batch]:
+        """Every row, in one statement's snapshot; nothing is kept between batches."""
+        keys, names, statement = self._statement()
+        with (
+            self.engine.connect().execution_options(yield_per=self.rows_a_batch) as connection,
+            any_text(connection),
+        ):
+            for rows in connection.execute(statement).partitions():
+                yield self._opened(names, keys, [tuple(row) for row in rows])
+
+    def _opened(self, names: Sequence[str], keys: Sequence[str], rows: list[tuple[Any, ...]]) -> Batch:
+        stored = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+        columns = {name: self._open(name, stored) for name in self.columns}
+        readable = [True] * len(rows)
+        for values in columns.values():
+            readable = [ok and not isinstance(value, FieldError) for ok, value in zip(readable, values, strict=True)]
+        key_rows = list(zip(*(stored[key] for key in keys), strict=True))
+        if all(readable):
+            return Batch(columns, key_rows, 0)
+        return Batch(
+            {name: _kept(values, readable) for name, values in columns.items()},
+            _kept(key_rows, readable),
+            readable.count(False),
+        )
+
+    def _open(self, name: str, stored: Mapping[str, Sequence[Any]]) -> Sequence[Any]:
+        field = self.fields.get(name)
+        if field is None:
+            return stored[name]
+        bound = [b for b in field.bound_names if b in stored]
+        rows = [dict(zip(bound, values, strict=True)) for values in zip(*(stored[b] for b in bound), strict=True)]
+        known = [value if value is None or key_id_of(value) in self.live else b"" for value in stored[name]]
+        return field.open_many(known, rows or None, on_error="mark")
+
+
+@contextmanager
+def any_text(connection: Connection) -> Iterator[None]:
+    """On SQLite, read text that is no UTF-8 as well, its odd bytes as half characters: no cell may end a scan."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver: Any = connection.connection.dbapi_connection
+    before = driver.text_factory
+    driver.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+    try:
+        yield
+    finally:
+        driver.text_factory = before
+
+
+def key_id_of(sealed: object) -> bytes | None:
+    """The key that a stored value names; None when it is no sealed value."""
+    try:
+        return SealedValue.parse(bytes(sealed)).key_id if isinstance(sealed, bytes | memoryview) else None
+    except FieldError:
+        return None
+
+
+def _kept(values: Sequence[Any], keep: Sequence[bool]) -> list[Any]:
+    return [value for value, kept in zip(values, keep, strict=True) if kept]
