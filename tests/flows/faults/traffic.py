@@ -123,7 +123,8 @@ class _Thread:
 
     def _change(self, person: int, count: int, _chance: random.Random) -> None:
         now = self._now(person)
-        if now is not None:
+        numbers = {state[0] for state in self.allowed[person] if state is not None}
+        if now is not None and len(numbers) == 1:  # else nobody knows which one stays
             state = now[0], f"changed {count}"
             self._write({person: state}, update(self.table).where(self._is(person)).values(diagnosis=state[1]))
 

@@ -147,7 +147,7 @@ def require_whole(project: Project, allowed: Mapping[int, Sequence[State | None]
     wrong = {
         person: (found.get(person), states) for person, states in allowed.items() if found.get(person) not in states
     }
-    assert not wrong
+    assert not wrong, wrong
     assert not found.keys() - allowed.keys()
     require_found_by_index(project, found)
     if key_id is not None:
