@@ -17,6 +17,8 @@ REFRESH_AT: Final = 2 / 3
 RETRY_SECONDS: Final = 5.0
 # Ours: seconds that a caller waits for another thread's reading. Each statement of the store ends sooner.
 LONGEST_WAIT_SECONDS: Final = 60.0
+# Ours: readings in a row, each of which somebody ended while it was made; as many threads may do so at one moment.
+MOST_ENDED_READINGS: Final = 20
 
 
 class NamedState(Protocol):
@@ -164,9 +166,12 @@ class StateLease(Generic[S]):
             return snapshot
         reason = "reading it took longer than its lease"
         try:
-            self._snapshot = self._ask()
-            if self._snapshot.ends != self._ends:  # ended by somebody while it was read: once more, for what is now
+            for _ in range(MOST_ENDED_READINGS):
                 self._snapshot = self._ask()
+                if self._snapshot.ends == self._ends:
+                    break  # else ended by somebody while it was read: once more, for what is now
+            else:
+                reason = "it was ended each time that it was read"
         except UnavailableError as error:
             reason = str(error)
             self._snapshot = replace(snapshot, refresh_at=self._clock() + RETRY_SECONDS)

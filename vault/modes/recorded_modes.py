@@ -88,14 +88,14 @@ class RecordedModes:
 
     def mode(self, definition: FieldDefinition) -> Mode:
         """As Modes.mode. Begins the changeover of a field that is recorded for the first time."""
-        held = self._in_force()
         subject = subject_of_field(definition)
-        changeover = held.state.changeovers.get(subject)
+        changeover = self._in_force().state.changeovers.get(subject)
         if changeover is None and subject not in self._settled:
             if not self._is_recorded(definition):
                 self._begin(definition)
-            # Whoever began it, or it is another process that did, what is held may have been read before.
-            self._keyring.beside.end()
+            # Whoever began it, or it is another process that did, what is held may have been read before. Threads that
+            # come here at once, as when a migration has ended, share a reading and do not end each other's.
+            self._listen().reload()
             changeover = self._in_force().state.changeovers.get(subject)
         if changeover is None:
             self._settled.add(subject)
@@ -112,8 +112,7 @@ class RecordedModes:
         if held is not None and self._clock() < held.until:
             return held
         with self._lock:
-            news = self._listen() if self._news is None else self._news
-            held = news.held()
+            held = self._listen().held()
             if held is not self._held:
                 self._note_changes(self._held, held)
                 self._held = held
@@ -121,8 +120,9 @@ class RecordedModes:
             return held
 
     def _listen(self) -> IndexNews:
-        register(self._key_store.engine, (), self._keyring)
-        self._news = index_news(self._key_store.engine, self._keyring)
+        if self._news is None:
+            register(self._key_store.engine, (), self._keyring)
+            self._news = index_news(self._key_store.engine, self._keyring)
         return self._news
 
     def _note_changes(self, before: Held | None, now: Held) -> None:

@@ -1,6 +1,8 @@
 """Recorded modes: what the key store says of a migrating field, and for how long that is relied on."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,29 @@ def test_a_field_that_was_recorded_before_is_sealed_only(process: Process) -> No
         connection.execute(delete(changeover_table))
     process.keyring.beside.end()
     assert process.modes.mode(FIELD) is Mode.SEALED_ONLY
+
+
+def test_threads_that_meet_the_end_of_a_migration_at_once_all_go_on(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None ends what another is reading, which would keep that one from going on."""
+    register(process.store.engine, [FIELD], process.keyring)
+    process.record(Mode.SEALED_ONLY)
+    assert process.modes.mode(FIELD) is Mode.SEALED_ONLY
+    process.record(None)
+    process.keyring.beside.end()
+    met = threading.Barrier(8)
+    recorded = RecordedModes._is_recorded
+
+    def all_at_once(modes: RecordedModes, definition: FieldDefinition) -> bool:
+        met.wait(10)
+        return recorded(modes, definition)
+
+    monkeypatch.setattr(RecordedModes, "_is_recorded", all_at_once)
+    monkeypatch.setattr("kms.state_lease.MOST_ENDED_READINGS", 1)
+    with ThreadPoolExecutor(8) as threads:
+        modes = list(threads.map(lambda _: process.modes.mode(FIELD), range(8)))
+    assert modes == [Mode.SEALED_ONLY] * 8
 
 
 @pytest.mark.parametrize("mode", Mode, ids=lambda mode: mode.value)
