@@ -11,7 +11,7 @@ from kms.utc_text import to_the_second
 from vault.jobs.engine import Tally
 from vault.jobs.job_store import JobState
 
-__all__ = ["INCOMPLETE", "STOPPED", "end_with", "in_one_line", "say_tally"]
+__all__ = ["INCOMPLETE", "STOPPED", "end_with", "in_one_line", "in_others_hands", "say_tally", "why_left"]
 
 # Exit statuses beside 0 (nothing is left), 1 (refused or failed) and 2 (the words are off).
 INCOMPLETE: Final = 3
@@ -31,14 +31,30 @@ def in_one_line(tally: Tally, key_id: str, *, dry_run: bool = False) -> str:
             f"{tally.table}: {tally.rewritten} rows would be rewritten under key {key_id}, {tally.failed} unreadable;"
             " nothing was written"
         )
-    counts = f"{tally.rewritten} rows rewritten, {tally.changed_meanwhile} changed by others meanwhile"
+    counts = f"{tally.rewritten} rows rewritten, {in_others_hands(tally)}"
     if tally.outcome is JobState.STOPPED:
         return f"{tally.table}: {counts}; stopped before the end"
     return f"{tally.table}: {counts}, {tally.failed} unreadable; {tally.remaining} rows not under key {key_id}"
 
 
+def in_others_hands(tally: Tally) -> str:
+    """How often a row could not be had, and another pass came back to it."""
+    return f"{tally.changed_meanwhile} changed or locked by others meanwhile"
+
+
+def why_left(tally: Tally) -> list[str]:
+    """A line for each reason that rows remain for which could be done; of those that cannot, where they are listed."""
+    lines = [
+        f"  {tally.table}: of the rows that remain, {number} {reason}; run it again" for reason, number in tally.left
+    ]
+    if tally.failed:
+        lines.append(f"  {tally.table}: {tally.failed} left as they are, with the reason: noisevault jobs failed")
+    return lines
+
+
 def _remarks(tally: Tally, now: datetime) -> list[str]:
     lines = [f"  {tally.table}.{column}: {number} values {reason}" for column, reason, number in tally.why]
+    lines += why_left(tally)
     if tally.outcome is not JobState.STOPPED and tally.unsafe_seconds > 0:
         until = to_the_second(now + timedelta(seconds=tally.unsafe_seconds + 1))
         lines.append(

@@ -4,6 +4,7 @@ import getpass
 import json
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from rich.console import Console
 from sqlalchemy import Column
 
 from kms.utc_text import to_the_second
-from vault.cli.job_ending import STOPPED, end_with
+from vault.cli.job_ending import STOPPED, end_with, in_others_hands, why_left
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.running_jobs import running_jobs
@@ -123,6 +124,7 @@ def clear(
         moved = migration.clear(run, who=operator(), why="the plaintext column is empty", dry_run=dry_run)
         if drop_guard and moved.proved:
             migration.drop_guard()
+            return replace(moved, guarded=False)
         return moved
 
     with open_project(policy, models) as project:
@@ -182,19 +184,26 @@ def _run(
 def _say(console: Console, migration: FieldMigration, moved: Moved, dry_run: bool) -> None:
     tally = moved.tally
     if dry_run:
-        console.print(f"{migration.label}: {tally.rewritten} rows would be written, {tally.failed} not; none was")
+        console.print(
+            f"{migration.label}: {tally.rewritten} rows would be written, {tally.failed} cannot be; nothing was"
+            " written, and no unique index was asked"
+        )
         return
     stopped = "; stopped before the end" if tally.outcome is JobState.STOPPED else ""
     console.print(
-        f"{migration.label}: {tally.rewritten} rows written, {tally.changed_meanwhile} changed by others meanwhile,"
+        f"{migration.label}: {tally.rewritten} rows written, {in_others_hands(tally)},"
         f" {tally.failed} left as they are, {tally.remaining} remain{stopped}"
     )
     for column, reason, number in tally.why:
         console.print(f"  {column}: {number} {reason}")
+    for line in why_left(tally):
+        console.print(line)
     if moved.until is not None:
         console.print(
             f"  until {to_the_second(moved.until)} a process may write as in the mode before: run it again then, or"
             " with --after-lease"
         )
-    elif moved.proved:
+    elif moved.proved and moved.guarded:
         console.print("  proved: no row is left, and the database refuses new ones")
+    elif moved.proved:
+        console.print("  proved: no row is left; the trigger that refuses new ones is taken away: drop the column now")

@@ -6,6 +6,7 @@ over a second connection, the next page is read and sealed; SQLite, which has on
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from vault.jobs.compared import compared_table
 from vault.jobs.events import Began, Ended, Event, Held, Proved, RowLeft, Waiting
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import JobName, JobState, JobStore, Taken
-from vault.jobs.left_rows import left_rows
+from vault.jobs.left_rows import MOVING, LeftRow, left_rows
 from vault.jobs.one_pass import Pass, PassResult
 from vault.jobs.outage import Outage
 from vault.jobs.pace import Pace, PaceSettings
@@ -61,7 +62,9 @@ class JobSettings:
 class Tally:
     """What one run did, in rows. failed: in the quarantine; remaining: others that are not as the job leaves them.
 
-    unsafe_seconds: for so long a service may still write as before, which this run cannot have seen.
+    changed_meanwhile: how often a row was not written, since somebody changed it or had it locked. left: why those that
+    remain were not done, with the number of rows, of the first ones. unsafe_seconds: for so long a service may still
+    write as before, which this run cannot have seen.
     """
 
     job: str
@@ -73,6 +76,7 @@ class Tally:
     why: tuple[tuple[str, str, int], ...] = ()
     outcome: JobState = JobState.COMPLETE
     unsafe_seconds: float = 0.0
+    left: tuple[tuple[str, int], ...] = ()
 
     def require_complete(self) -> None:
         """Raises: JobIncompleteError if a row is not done, or the run was ended before it was through."""
@@ -154,8 +158,7 @@ class Job:
                 if heart.is_stopping() and tally.outcome is not JobState.COMPLETE:
                     return replace(tally, outcome=JobState.STOPPED)
                 if taken.number >= last or not tally.remaining:
-                    self._tell_left(tally, heart)
-                    return tally
+                    return self._with_left(tally, heart)
             heart.rest(min(LOOK_SECONDS * taken.number, 1.0))  # whoever holds a row may let it go
             taken, total = self._next(store, taken)
 
@@ -215,12 +218,21 @@ class Job:
         outcome = JobState.INCOMPLETE if proof.remaining or tally.failed else JobState.COMPLETE
         return replace(tally, remaining=remaining, why=proof.reasons, outcome=outcome, unsafe_seconds=unsafe)
 
-    def _tell_left(self, tally: Tally, heart: Heart) -> None:
-        """Name some of the rows that are left."""
-        if tally.remaining:
-            found = self._outage().outlast(lambda: left_rows(self.engine, self.work, self.key_range, heart.is_stopping))
-            for row in found:
-                self.notify(RowLeft(tally.job, tally.table, shown_key(row.key), row.reason))
+    def _with_left(self, tally: Tally, heart: Heart) -> Tally:
+        """Name some of the rows that are left. If none is there any more, somebody has done them: count once more."""
+        if not tally.remaining:
+            return tally
+        found = self._left(heart)
+        if not found and not heart.is_stopping():
+            tally = self._proved(tally, heart)
+            found = self._left(heart) if tally.remaining else []
+        for row in found:
+            self.notify(RowLeft(tally.job, tally.table, shown_key(row.key), row.reason))
+        reasons = Counter(row.reason for row in found) or Counter({MOVING: tally.remaining} if tally.remaining else {})
+        return replace(tally, left=tuple(reasons.most_common()))
+
+    def _left(self, heart: Heart) -> list[LeftRow]:
+        return self._outage().outlast(lambda: left_rows(self.engine, self.work, self.key_range, heart.is_stopping))
 
     def _hold(self, store: JobStore, taken: Taken, heart: Heart) -> None:
         """Do nothing for as long as an operator wishes."""

@@ -15,13 +15,14 @@ from vault.jobs.walking.key_pages import key_of, page_statement
 from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.work import Work
 
-__all__ = ["MOST_LEFT", "LeftRow", "left_rows"]
+__all__ = ["FREE", "LOCKED", "MOST_LEFT", "MOVING", "LeftRow", "left_rows"]
 
 # Ours: so many are named, and so many are read at once.
 MOST_LEFT: Final = 20
 ROWS_A_PAGE: Final = 10_000
-LOCKED: Final = "is locked by somebody else"
-FREE: Final = "was locked or changed whenever the run came to it, and is free now"
+LOCKED: Final = "locked by somebody else"
+FREE: Final = "locked or changed whenever the run came to it, and free now"
+MOVING: Final = "changed while they were looked for"
 
 
 @dataclass(frozen=True, slots=True)

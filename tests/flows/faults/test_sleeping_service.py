@@ -76,7 +76,7 @@ def test_the_run_says_which_rows_are_locked_and_completes_later(tmp_path: Path, 
         assert (ended["outcome"], ended["remaining"], ended["rewritten"]) == ("incomplete", 3, ROWS - 3)
         left = told.told("row-left")
         assert {one["key"] for one in left} == {f"[{person}, 1]" for person in HELD}
-        assert {one["reason"] for one in left} == {"is locked by somebody else"}
+        assert {one["reason"] for one in left} == {"locked by somebody else"}
         assert len(left) == 3, "once, when the run ends"
         assert len(key_ids(project)) == 2
         woken(service)

@@ -15,7 +15,7 @@ EVENTS: list[Event] = [
     Held("reencrypt", "visit", paused=True),
     Held("reencrypt", "visit", paused=False),
     Proved("reencrypt", "visit", 1, 1, (("diagnosis", "under key aabbccdd", 1),)),
-    RowLeft("reencrypt", "visit", "[4, 1]", "is locked by somebody else"),
+    RowLeft("reencrypt", "visit", "[4, 1]", "locked by somebody else"),
     Ended("reencrypt", "visit", "incomplete", 3, 0, 1, 0),
 ]
 
@@ -36,7 +36,7 @@ def test_in_a_file_there_are_lines_and_no_bar() -> None:
         "visit: the database does not answer (OperationalError); waiting, 120 s at most",
         "visit: paused; go on by: noisevault jobs resume visit",
         "visit: goes on",
-        "  visit [4, 1]: is locked by somebody else; left for another run",
+        "  visit [4, 1]: locked by somebody else; left for another run",
     ]
 
 

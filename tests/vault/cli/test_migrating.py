@@ -53,16 +53,18 @@ def test_a_field_is_moved_there_and_back(moving: Run) -> None:
     assert to(moving, "dual-read-plaintext").status == 0
     assert moving("find", "mail_sealed", "Ann@x", "--json").out == '{"id": 1, "mail_sealed": "Ann@x"}\n'
     dry = moving("backfill", FIELD, "--dry-run")
-    assert dry.out == "client.mail_sealed: 2 rows would be written, 0 not; none was\n"
+    assert dry.out == (
+        "client.mail_sealed: 2 rows would be written, 0 cannot be; nothing was written, and no unique index was asked\n"
+    )
     first = moving("backfill", FIELD)
-    assert first.out.startswith("client.mail_sealed: 2 rows written, 0 changed by others meanwhile, 0 left")
+    assert first.out.startswith("client.mail_sealed: 2 rows written, 0 changed or locked by others meanwhile, 0 left")
     proof = moving("backfill", FIELD, "--after-lease")
     assert "0 rows written" in proof.out
     assert "proved: no row is left" in proof.out
     assert to(moving, "dual-read-sealed").status == 0
     assert moving("find", "mail_sealed", "ANN@X", "--json").out == '{"id": 1, "mail_sealed": "Ann@x"}\n'
     assert to(moving, "sealed-only").status == 0
-    assert "proved" in moving("clear", FIELD, "--after-lease").out
+    assert moving("clear", FIELD, "--after-lease").out.endswith("the database refuses new ones\n")
     assert json.loads(moving("mode", FIELD, "--json").out) == {
         "field": "client.mail_sealed", "mode": "sealed-only", "everywhere_at": None
     }  # fmt: skip
@@ -114,7 +116,42 @@ def test_a_row_that_cannot_be_sealed_ends_with_a_status_and_no_value(moving: Run
     ended = moving("backfill", FIELD)
     assert ended.status == 3
     assert "[2] mail_sealed" in ended.out
+    assert "1 left as they are, with the reason: noisevault jobs failed" in ended.out
     assert "s3cr3t" not in ended.out + ended.err
+
+
+def test_status_tells_the_mode_of_a_field_that_migrates(moving: Run) -> None:
+    moving("mode", FIELD)
+    assert "migrating: client.mail_sealed of keyring main, mode plaintext since " in moving("status").out
+    assert to(moving, "dual-read-plaintext").status == 0
+    assert "migrating: client.mail_sealed of keyring main, mode dual-read-plaintext since " in moving("status").out
+    (change,) = json.loads(moving("status", "--json").out)["changes"]
+    assert (change["what"], change["mode"]) == ("client.mail_sealed", "dual-read-plaintext")
+    assert "phase" not in moving("reindex", "--status").out
+
+
+def test_a_step_that_waits_says_so_in_words_of_modes(moving: Run) -> None:
+    assert to(moving, "dual-read-plaintext").status == 0
+    early = moving("mode", FIELD, "--to", "dual-read-sealed", "--reason", "haste")
+    assert (early.status, early.out) == (1, "")
+    assert "stays in mode dual-read-plaintext: a sealing lease since that mode began is over at" in early.err
+    unproved = to(moving, "dual-read-sealed")
+    assert unproved.err == (
+        "refused: client.mail_sealed stays in mode dual-read-plaintext: dual-read-sealed needs the proof that both"
+        " columns of every row say the same: noisevault backfill client.mail_sealed --after-lease\n"
+    )
+    assert "proved" in moving("backfill", FIELD, "--after-lease").out
+    assert to(moving, "dual-read-sealed").status == 0
+
+
+def test_where_the_trigger_is_taken_away_nothing_says_that_it_stands(moving: Run) -> None:
+    assert to(moving, "dual-read-plaintext").status == 0
+    moving("backfill", FIELD, "--after-lease")
+    assert to(moving, "dual-read-sealed").status == 0
+    assert to(moving, "sealed-only").status == 0
+    told = moving("clear", FIELD, "--after-lease", "--drop-guard").out
+    assert "the trigger that refuses new ones is taken away" in told
+    assert "the database refuses" not in told
 
 
 def test_json_gives_events(moving: Run) -> None:

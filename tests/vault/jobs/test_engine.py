@@ -15,8 +15,9 @@ from tests.servers.databases import SERVERS
 from tests.vault.jobs.plain_work import NOTES, Capitals, bodies, write_notes
 from vault.errors import JobError, JobIncompleteError, JobRunningError
 from vault.jobs.engine import Job, JobSettings, Tally
-from vault.jobs.events import Advanced, Began, Ended, Event, Held, Proved, RowFailed, Waiting
+from vault.jobs.events import Advanced, Began, Ended, Event, Held, Proved, RowFailed, RowLeft, Waiting
 from vault.jobs.job_store import JobName, JobState, JobStore, JobWish
+from vault.jobs.left_rows import FREE, MOVING
 from vault.jobs.pace import PaceSettings
 from vault.jobs.quarantine import listed
 from vault.jobs.walking.key_range import KeyRange
@@ -106,8 +107,51 @@ def test_a_row_that_never_rests_ends_the_run_after_so_many_passes_and_is_told(en
     tally = Job(work, engine, settings(20, passes=3)).run()
     assert (tally.outcome, tally.remaining, tally.changed_meanwhile) == (JobState.INCOMPLETE, 1, 3)
     assert tally.why == (("body", "is not capitals", 1),)
+    assert tally.left == ((FREE, 1),)
     with pytest.raises(JobIncompleteError, match="1 rows are not done: run the job again"):
         tally.require_complete()
+
+
+def test_rows_that_others_have_done_after_the_count_are_not_told_as_left(engine: Engine) -> None:
+    """The count found one, the look for it none: what is told agrees."""
+    write_notes(engine, ["a"] * 12)
+    told: list[Event] = []
+
+    def write(body: str) -> None:
+        with engine.begin() as connection:
+            connection.execute(update(NOTES).where(NOTES.c.id == 7).values(body=body))
+
+    def notify(event: Event) -> None:
+        told.append(event)
+        if isinstance(event, Proved) and len([one for one in told if isinstance(one, Proved)]) == 1:
+            write("DONE BY ITS SERVICE")
+
+    tally = Job(Meanwhile({1: lambda: write("again")}), engine, settings(20, passes=1), notify=notify).run()
+    assert (tally.outcome, tally.remaining, tally.left, tally.why) == (JobState.COMPLETE, 0, (), ())
+    assert [one.remaining for one in told if isinstance(one, Proved)] == [1, 0]
+    assert not [one for one in told if isinstance(one, RowLeft)]
+
+
+def test_where_a_row_that_is_left_cannot_be_found_there_is_a_reason_all_the_same(engine: Engine) -> None:
+    """It is counted each time, and done each time that it is looked for."""
+    write_notes(engine, ["a"] * 12)
+
+    def write(body: str) -> None:
+        with engine.begin() as connection:
+            connection.execute(update(NOTES).where(NOTES.c.id == 7).values(body=body))
+
+    class Elusive(Meanwhile):
+        def refresh(self) -> None:  # before each count
+            super().refresh()
+            write("again")
+
+    def notify(event: Event) -> None:
+        if isinstance(event, Proved):
+            write("DONE")
+
+    work = Elusive({1: lambda: write("yet again")})
+    tally = Job(work, engine, settings(20, passes=1), notify=notify).run()
+    assert (tally.outcome, tally.remaining, tally.left) == (JobState.INCOMPLETE, 1, ((MOVING, 1),))
 
 
 def test_k12_06_rows_that_cannot_be_done_are_listed_until_they_can(engine: Engine) -> None:

@@ -6,7 +6,7 @@ EVENTS = [
     Began("reencrypt", "t", 10),
     Advanced("reencrypt", "t", 1, 5, 10, 5, 0, 0, 2.5, 2.0),
     RowFailed("reencrypt", "t", "[9, 1]", "body", "does not open"),
-    RowLeft("reencrypt", "t", "[4, 1]", "is locked by somebody else"),
+    RowLeft("reencrypt", "t", "[4, 1]", "locked by somebody else"),
     Waiting("reencrypt", "t", "the database does not answer", 3.0),
     Held("reencrypt", "t", paused=True),
     Proved("reencrypt", "t", 1, 1, (("body", "under key aabbccdd", 1),)),

@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from sqlalchemy import Column, Engine, inspect
 
+from kms.utc_text import to_the_second
 from vault.changeover.phase import Changeover, Phase
+from vault.changeover.steps import Need, Next
 from vault.errors import ChangeoverError
 from vault.jobs.engine import Tally
 from vault.jobs.job_store import JobState
@@ -41,12 +43,13 @@ Run = Callable[[Work], Tally]
 @dataclass(frozen=True, slots=True)
 class Moved:
     """What a job did, and whether that proves what the next mode needs. until: some process may write as in the mode
-    before, which proves nothing yet.
+    before, which proves nothing yet. guarded: whether the database's guard stands, where it is proved.
     """
 
     tally: Tally
     proved: bool
     until: datetime | None
+    guarded: bool = True
 
 
 class FieldMigration:
@@ -91,7 +94,7 @@ class FieldMigration:
             changeover = self.store.begin(self.subject, PLAINTEXT, SEALED, Phase.NEW, who=who, why=why)
         may = self.store.may_step(self.subject, phase_of(to), self._parts)
         if not may.allowed:
-            raise ChangeoverError(f"{self.label} stays in mode {now.value}: {may}{self._remedy(now, to)}")
+            raise ChangeoverError(f"{self.label} stays in mode {now.value}: {self._awaited(may, to)}")
         if to is Mode.SEALED_ONLY:
             self._require_nullable()
         self._suit_guard(to)
@@ -140,12 +143,18 @@ class FieldMigration:
             self.store.note(self.subject, self._parts[0], place, "empty" if name == "clear" else "complete")
         return Moved(tally, proved, None if is_over else until)
 
-    def _remedy(self, now: Mode, to: Mode) -> str:
-        if (now, to) == (Mode.DUAL_READ_PLAINTEXT, Mode.DUAL_READ_SEALED):
-            return f"; noisevault backfill {self.label} sees to both"
-        if (now, to) == (Mode.DUAL_READ_SEALED, Mode.DUAL_READ_PLAINTEXT):
-            return f"; noisevault restore {self.label} sees to both"
-        return ""
+    def _awaited(self, may: Next, to: Mode) -> str:
+        """What the step waits for, in words of modes, and what to run."""
+        told = []
+        if Need.LEASE in may.missing:
+            told.append(f"a sealing lease since that mode began is over at {to_the_second(may.ready_at)}")
+        if may.missing - {Need.LEASE}:
+            job = "restore" if to is Mode.DUAL_READ_PLAINTEXT else "backfill"
+            told.append(
+                f"{to.value} needs the proof that both columns of every row say the same: noisevault {job} {self.label}"
+                " --after-lease"
+            )
+        return "; ".join(told)
 
     def _require_nullable(self) -> None:
         table = self.column.table

@@ -30,7 +30,7 @@ from vault.jobs.work import Work
 
 __all__ = ["IndexSteps", "Standing"]
 
-LEFT: Final = "rows are left without a term: see above, and noisevault jobs failed"
+STOPPED: Final = "stopped before the end; go on by the same command"
 NOT_DEPLOYED: Final = (
     "it goes on when every service runs the code that declares the index, since older code cannot write its terms and"
     " is refused from then on: run it again with --deployed"
@@ -156,11 +156,14 @@ class IndexSteps:
         place = place_of_proof(now, to)
         if place is None:
             return ""
-        if self._fill(place):
-            return LEFT
+        short = self._fill(place)
         waits = self.changeovers.may_step(self.subject, to, self.parts)
-        if Need.LEASE in waits.missing:
+        # Until the lease is over, services that have not heard of the phase write rows without a term: no harm is done.
+        harmless = all(tally.outcome is JobState.INCOMPLETE and not tally.failed for tally in short)
+        if Need.LEASE in waits.missing and harmless:
             return Next(frozenset({Need.LEASE}), waits.ready_at)
+        if short:
+            return _lacking_terms(short)
         if now.old == NOWHERE and not self.deployed:
             return NOT_DEPLOYED
         return self._prove(now, place) if waits.missing else ""
@@ -169,23 +172,26 @@ class IndexSteps:
         for member in self.members:
             self._guard(member, now, place)
             self.changeovers.note(self.subject, member.part, place, "guarded")
-        if self._fill(place):  # what was written while the guards were made
-            return LEFT
+        short = self._fill(place)  # what was written while the guards were made
+        if short:
+            return _lacking_terms(short)
         for member in self.members:
             self.changeovers.note(self.subject, member.part, place, "complete")
         return ""
 
-    def _fill(self, place: str) -> bool:
-        """Whether rows are left without it."""
+    def _fill(self, place: str) -> list[Tally]:
+        """Of the tables in which rows are left without it, or that were not done to the end."""
         self.refresh()
-        left = False
+        short = []
         for table, members in self._by_table():
             moves = [member.move(place) for member in members]
             fields = {name: member.field(name) for member in members for name in member.columns}
             compounds = {m.index: m.compound() for m in members if m.compound is not None}
             work = Reindex(table, moves, fields, compounds, self.refresh, members[0].rows)
-            left |= self._ran(work).outcome is not JobState.COMPLETE
-        return left
+            tally = self._ran(work)
+            if tally.outcome is not JobState.COMPLETE:
+                short.append(tally)
+        return short
 
     def _end(self, now: Changeover) -> str | Next:
         place = left_by(now)
@@ -261,3 +267,17 @@ class IndexSteps:
         tally = self.run(work)
         self._tallies.append(tally)
         return tally
+
+
+def _lacking_terms(short: Sequence[Tally]) -> str:
+    """How many rows are left in each table, and why."""
+    if any(tally.outcome is JobState.STOPPED for tally in short):
+        return STOPPED
+    told = []
+    for tally in short:
+        if tally.remaining:
+            why = ", ".join(f"{number} {reason}" for reason, number in tally.left) or "for no reason that was seen"
+            told.append(f"{tally.remaining} rows of {tally.table} are left without a term ({why}): run it again")
+        if tally.failed:
+            told.append(f"{tally.failed} rows of {tally.table} cannot have one: see noisevault jobs failed")
+    return "; ".join(told)

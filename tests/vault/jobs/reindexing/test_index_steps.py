@@ -17,6 +17,9 @@ from tests.vault.jobs.indexed_people import LEASE, SSN, People, Process, definit
 from vault.changeover.phase import Phase
 from vault.errors import DefinitionChangedError
 from vault.index.change import begin_field_changes
+from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.job_store import JobState
+from vault.jobs.left_rows import FREE, LOCKED
 from vault.jobs.quarantine import listed
 from vault.jobs.reindexing.index_steps import IndexSteps, Standing
 from vault.normalise import casefold
@@ -82,7 +85,6 @@ def test_k11_05_a_rotation_of_the_index_key_that_stops_half_way(people: People) 
 
 def stops_at_50(steps: IndexSteps, people: People) -> None:
     """As a kill after the first batch: the rows with keys from 50 on are left out of its run."""
-    from vault.jobs.engine import Job, JobSettings
     from vault.jobs.walking.key_range import KeyRange
 
     def half(work: Any) -> Any:
@@ -222,6 +224,48 @@ def test_a_new_definition_is_refused_at_start_until_it_is_begun_and_older_code_g
     to_the_end(people.steps(new))
     time.sleep(people.lease)
     assert process.find("ANN") == newer.find("ann") == [1]
+
+
+def stays_short(people: People, outcome: JobState, **counts: Any) -> Any:
+    """A run that does its work and leaves rows, as a busy table makes it: the rest is the tally's to say."""
+
+    def run(work: Any) -> Tally:
+        Job(work, people.engine, JobSettings()).run()
+        return Tally("reindex", "person", outcome=outcome, **counts)
+
+    return run
+
+
+def test_rows_that_older_services_go_on_writing_are_no_reason_to_stop_before_the_lease_is_over(people: People) -> None:
+    people.lease = 60
+    table = person_table(EXACT)
+    people.process(table).insert(1, "one")
+    rotate(people)
+    begin(people.steps(table), people, table)
+    left = {"remaining": 2, "left": ((FREE, 2),)}
+    standing = people.steps(table, run=stays_short(people, JobState.INCOMPLETE, **left)).forward()
+    assert standing.ready_at is not None, standing.reason
+    failed = people.steps(table, run=stays_short(people, JobState.INCOMPLETE, failed=1, **left)).forward()
+    assert failed.ready_at is None
+    assert failed.reason == (
+        "2 rows of person are left without a term (2 locked or changed whenever the run came to it, and free now): run"
+        " it again; 1 rows of person cannot have one: see noisevault jobs failed"
+    )
+    stopped = people.steps(table, run=stays_short(people, JobState.STOPPED)).forward()
+    assert (stopped.reason, stopped.ready_at) == ("stopped before the end; go on by the same command", None)
+
+
+def test_after_the_lease_a_row_that_is_left_has_its_reason_in_the_line(people: People) -> None:
+    table = person_table(EXACT)
+    people.process(table).insert(1, "one")
+    rotate(people)
+    begin(people.steps(table), people, table)
+    people.steps(table).forward()
+    time.sleep(people.lease + 0.1)
+    left = {"remaining": 1, "left": ((LOCKED, 1),)}
+    standing = people.steps(table, run=stays_short(people, JobState.INCOMPLETE, **left)).forward()
+    assert standing.reason == "1 rows of person are left without a term (1 locked by somebody else): run it again"
+    to_the_end(people.steps(table))
 
 
 def test_two_rows_that_become_equal_stop_the_change_and_it_goes_back(people: People) -> None:
