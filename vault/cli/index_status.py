@@ -35,7 +35,7 @@ def say_status(console: Console, project: Project, changeovers: ChangeoverStore,
         pinned = [f"slot {s} key {pin['key']} generation {pin['generation']}" for s, pin in one["slots"].items()]
         at = "" if one["phase"] is None else f"; phase {one['phase']} of 4, asks {one['asked'] or 'nothing'}"
         console.print(f"{one['index']}: {', '.join(pinned) or 'no slot'}{at}")
-    for event in changeovers.history()[-10:]:
+    for event in [one for one in changeovers.history() if one.subject.index][-10:]:  # a field has modes, not phases
         before, after = (("-" if phase is None else str(int(phase))) for phase in (event.before, event.after))
         console.print(
             f"  {to_the_second(event.at)} {event.subject.label}: phase {before} -> {after}, {event.who}: {event.why}"

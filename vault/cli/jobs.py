@@ -73,11 +73,14 @@ def failed(
 ) -> None:
     """List the rows that jobs left as they are: table, primary key, column and reason; never a value."""
     with open_database(policy, models) as engine, engine.connect() as connection:
-        for row in listed(connection, table):
-            if as_json:
-                typer.echo(json.dumps({name: row[name] for name in row if name not in {"row_digest", "mark"}}))
-            else:
-                _say(f"{row['job']} {row['table_name']} {row['row_key']} {row['column_name']}: {row['reason']}")
+        rows = listed(connection, table)
+    for row in rows:
+        if as_json:
+            typer.echo(json.dumps({name: row[name] for name in row if name not in {"row_digest", "mark"}}))
+        else:
+            _say(f"{row['job']} {row['table_name']} {row['row_key']} {row['column_name']}: {row['reason']}")
+    if not rows and not as_json:
+        _say("no row was left by a job")
 
 
 def _wish(wish: JobWish, table: str | None, job: str | None, policy: Any, models: str | None) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from kms import Purpose
+from kms.utc_text import to_the_second
 from vault.cli.job_keys import names_tenant
 from vault.cli.key_id import parse_key_id
 from vault.cli.models import ModelsOption
@@ -18,6 +19,7 @@ from vault.errors import PolicyError
 from vault.jobs.job_store import JobState
 from vault.jobs.status import Status, read_status
 from vault.mapping.definitions import sealed_columns
+from vault.modes.recorded_modes import mode_of
 from vault.project import Project
 from vault.rows.header_counts import ColumnCounts
 from vault.rows.key_uses import uses_in
@@ -110,6 +112,7 @@ def members(found: Status) -> Row:
                 "old": change.old,
                 "new": change.new,
                 "phase": int(change.phase),
+                "mode": None if change.subject.index else mode_of(change).value,
                 "since": change.since.isoformat(timespec="seconds"),
             }
             for keyring, change in found.changes
@@ -153,9 +156,13 @@ def _lines(found: Status) -> Iterator[str]:
     for (job, table), rows in found.quarantined.items():
         yield f"quarantine: {rows} rows of {table} by {job}"
     for keyring, change in found.changes:
+        since = f"since {to_the_second(change.since)}"
+        if not change.subject.index:
+            yield f"migrating: {change.subject.label} of keyring {keyring}, mode {mode_of(change).value} {since}"
+            continue
         yield (
             f"changing: {change.subject.label} of keyring {keyring}, from {change.old or 'nowhere'} to"
-            f" {change.new or 'nowhere'}, phase {int(change.phase)} since {change.since:%Y-%m-%d %H:%M:%S} UTC"
+            f" {change.new or 'nowhere'}, phase {int(change.phase)} of 4 {since}"
         )
 
 

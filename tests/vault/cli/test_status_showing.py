@@ -125,9 +125,9 @@ def test_jobs_and_changes_under_way_are_told(loaded: Run, tmp_path: Path) -> Non
     set_phase(store, keyring, Subject("visit", "national_id", "bidx"), Phase.DUAL_ASK_OLD)
     shown = loaded("status").out
     assert "job verify of visit: running, 4 of 4 rows in pass 1, last sign of it at " in shown
-    assert "changing: visit.national_id index bidx of keyring main, from a to b, phase 2 since " in shown
+    assert "changing: visit.national_id index bidx of keyring main, from a to b, phase 2 of 4 since " in shown
     (change,) = told(loaded)["changes"]
-    assert (change["what"], change["phase"]) == ("visit.national_id index bidx", 2)
+    assert (change["what"], change["phase"], change["mode"]) == ("visit.national_id index bidx", 2, None)
     keyring.close()
     store.engine.dispose()
 
