@@ -13,6 +13,7 @@ from tests.vault.cli.test_jobs import running, state, until
 from tests.vault.mapping.conftest import new_vault
 from vault.cli import reencrypting
 from vault.jobs.events import NAMES
+from vault.jobs.left_rows import FREE, LOCKED, MOVING
 
 PAGE = Path(__file__).parents[2] / "docs" / "jobs.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -67,6 +68,26 @@ def test_every_option_and_every_event_is_on_the_page(run: Run) -> None:
     for event in NAMES:
         for member in set(event.__dataclass_fields__) - {"job", "table"}:
             assert f"`{member}`" in TEXT, (event, member)
+
+
+def test_each_job_has_the_options_that_the_page_says_and_no_other_of_its_table(run: Run) -> None:
+    table = TEXT[: TEXT.index("This page is about")]
+    rows = re.findall(r"^\| (`[a-z`, ]+`) \| .* \| (.*) \|$", table, re.MULTILINE)
+    assert len(rows) == 4
+    whole = set(re.findall(r"--[a-z-]+", run("reencrypt", "--help").out))
+    for commands, told in rows:
+        for command in re.findall(r"`(.*?)`", commands):
+            has = set(re.findall(r"--[a-z-]+", run(command, "--help").out)) & whole
+            assert has - {"--help", "--policy", "--models"} == (
+                whole - {"--help", "--policy", "--models"} if told == "all" else set(re.findall(r"--[a-z-]+", told))
+            ), command
+    for command in ("reencrypt", "reindex", "backfill", "restore", "clear", "verify", "mode"):
+        assert "Exit status: " in " ".join(run(command, "--help").out.split()), command
+
+
+def test_every_reason_that_a_row_is_left_is_on_the_page() -> None:
+    for reason in (FREE, LOCKED, MOVING):
+        assert f"| {reason} |" in TEXT
 
 
 def test_the_defaults_that_the_page_names_are_the_program_s() -> None:

@@ -19,7 +19,7 @@ __all__ = ["app"]
 app = typer.Typer(no_args_is_help=True, help="Look at jobs, pause, resume and stop them.")
 
 TableArgument = Annotated[str | None, typer.Argument(help="The table; of all when none is given.")]
-JobOption = Annotated[str | None, typer.Option("--job", help="The kind of job, such as reencrypt; all by default.")]
+JobOption = Annotated[str | None, typer.Option("--job", help="The job, such as reencrypt or backfill; all by default.")]
 SHOWN = ("job", "table_name", "part", "state", "number", "seen", "total", "rewritten", "missed", "failed", "changed_at")
 WIDEST = 1000  # ours, in characters: no table of jobs is as wide
 
@@ -89,7 +89,7 @@ def _wish(wish: JobWish, table: str | None, job: str | None, policy: Any, models
         names = [
             JobName(row["job"], row["table_name"], row["part"])
             for row in store.all()
-            if JobState(row["state"]).is_held and table in {None, row["table_name"]} and job in {None, row["job"]}
+            if JobState(row["state"]).is_held and table in {None, row["table_name"]} and job in {None, *_kinds(row)}
         ]
         if not names:
             raise JobError(
@@ -98,6 +98,12 @@ def _wish(wish: JobWish, table: str | None, job: str | None, policy: Any, models
         for name in names:
             store.wish(name, wish)
             _say(f"{name.job} {name.table}: asked to {wish.value}")
+
+
+def _kinds(row: Any) -> tuple[str, str]:
+    """What a job may be called: its name, and without the column of a field that migrates."""
+    name = str(row["job"])
+    return name, name.partition(" ")[0]
 
 
 def _say(line: str) -> None:

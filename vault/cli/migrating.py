@@ -33,7 +33,13 @@ __all__ = ["backfill", "clear", "mode", "restore"]
 FieldArgument = Annotated[str, typer.Argument(metavar="TABLE.COLUMN", help="The sealed column, or its plaintext.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read, say what would be done, write nothing.")]
 Rate = Annotated[float | None, typer.Option(min=0.1, metavar="N", help="Write at most N rows a second.")]
-Wait = Annotated[bool, typer.Option("--after-lease", help="Wait until the run proves something, and run then.")]
+Wait = Annotated[
+    bool,
+    typer.Option(
+        "--after-lease",
+        help="Wait until every process is in the mode, so that the run proves that no row is left, and run then.",
+    ),
+]
 
 
 def mode(
@@ -44,7 +50,10 @@ def mode(
     models: ModelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show in which mode a migrating field is, and how it came there; or change it, by one step."""
+    """Show in which mode a migrating field is, and how it came there; or change it, by one step.
+
+    Exit status: 0, also where it is in that mode already; 1 refused: the step waits for something, which is told.
+    """
     with open_project(policy, models) as project:
         migration = migration_of(project, field)
         if to is not None:
@@ -80,7 +89,8 @@ def backfill(
 ) -> None:
     """Seal what stands in the plaintext column, with its terms. In mode dual-read-plaintext; services go on.
 
-    May be stopped anywhere and started again. Exit status: as of reencrypt.
+    May be stopped anywhere and started again. Exit status: 0 no row is left, 3 rows are left, or are left as they are,
+    4 stopped before the end, 1 refused or failed. Without --after-lease 0 may prove nothing yet: it says so.
     """
     with open_project(policy, models) as project:
         _run(
@@ -98,7 +108,10 @@ def restore(
     models: ModelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The way back: open what is sealed into the plaintext column. In mode dual-read-sealed; services go on."""
+    """The way back: open what is sealed into the plaintext column. In mode dual-read-sealed; services go on.
+
+    May be stopped anywhere and started again. Exit status: as of backfill.
+    """
     with open_project(policy, models) as project:
         _run(
             lambda migration, run: migration.restore(run, dry_run=dry_run), field, dry_run, rows_per_second,
@@ -118,7 +131,11 @@ def clear(
     models: ModelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set the plaintext column NULL, where a sealed value beside it opens; then the migration has ended."""
+    """Set the plaintext column NULL, where a sealed value beside it opens. In mode sealed-only; services go on.
+
+    When no row is left, the migration has ended. May be stopped anywhere and started again. Exit status: as of
+    backfill.
+    """
 
     def cleared(migration: FieldMigration, run: Callable[[Work], Any]) -> Moved:
         moved = migration.clear(run, who=operator(), why="the plaintext column is empty", dry_run=dry_run)

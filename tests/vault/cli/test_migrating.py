@@ -154,6 +154,18 @@ def test_where_the_trigger_is_taken_away_nothing_says_that_it_stands(moving: Run
     assert "the database refuses" not in told
 
 
+def test_a_job_of_a_field_is_steered_by_its_kind(moving: Run, tmp_path: Path) -> None:
+    assert to(moving, "dual-read-plaintext").status == 0
+    moving("backfill", FIELD)
+    engine = create_engine(f"sqlite:///{tmp_path / 'application.db'}")
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE noisevault_job SET state = 'running'"))
+    engine.dispose()
+    for kind in ("backfill", "backfill mail_sealed"):
+        assert moving("jobs", "stop", "--job", kind).out == "backfill mail_sealed client: asked to stop\n"
+    assert "no such job runs now" in moving("jobs", "stop", "--job", "restore").err
+
+
 def test_json_gives_events(moving: Run) -> None:
     assert to(moving, "dual-read-plaintext").status == 0
     events = [json.loads(line) for line in moving("backfill", FIELD, "--json").out.splitlines()]
