@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import Connection, create_engine, make_url, text
 
 from kms.providers.local import create_key_file
 from tests.flows.test_tutorial import commands
@@ -39,6 +39,7 @@ class Clinic:
         self.running: list[subprocess.Popen[str]] = []
         self.started = 0
         self.engine = create_engine(url, isolation_level="AUTOCOMMIT")
+        self.looking: Connection | None = None
 
     @property
     def environment(self) -> dict[str, str]:
@@ -114,6 +115,17 @@ class Clinic:
             found = connection.execute(text(sql))
             return [tuple(row) for row in found] if found.returns_rows else []
 
+    def look_back(self) -> None:
+        """Begin a report of how things are: until it ends, vacuum and pruning leave what it sees in the files."""
+        self.end_report()
+        self.looking = self.engine.connect().execution_options(isolation_level="REPEATABLE READ")
+        self.looking.execute(text("SELECT 1"))
+
+    def end_report(self) -> None:
+        if self.looking is not None:
+            self.looking.close()
+        self.looking = None
+
     def holds(self, what: str) -> set[str]:
         """In which parts of the server's directory the bytes stand."""
         self.ask("CHECKPOINT")
@@ -134,6 +146,7 @@ def clinic(tmp_path: Path) -> Iterator[Clinic]:
         create_key_file(tmp_path / "clinic.kek")
         clinic = Clinic(tmp_path, url)
         yield clinic
+        clinic.end_report()
         for process in clinic.running:
             process.kill()
             process.communicate()
@@ -164,6 +177,9 @@ def test_an_application_is_moved_there_and_back_and_there_while_it_runs(clinic: 
         for command, shown in commands(block):
             if "VACUUM FULL patient" in command:
                 assert "base" in clinic.holds(PLANTED)  # dropped, and still there
+                clinic.end_report()
+            if "clear patient.ssn --after-lease" in command:
+                clinic.look_back()
             assert clinic.type(command) == shown or not shown, command
             if "--to" in command:
                 time.sleep(0.5)
