@@ -31,7 +31,8 @@ def deactivate(key_id: KeyIdArgument, policy: PolicyOption = POLICY) -> None:
     with open_keys(policy) as keyring:
         purpose = next((r.purpose for r in keyring.records() if r.key_id == key_id), None)
         keyring.lifecycle.deactivate(key_id)
-        say(f"key {key_id.hex()} is deactivated: no process seals {purpose} after 180 s; what was sealed opens")
+        lease = f"{keyring.leases.sealing:g} s"
+        say(f"key {key_id.hex()} is deactivated: no process seals {purpose} after {lease}; what was sealed opens")
         say(f"To seal again, type: noisevault rotate --purpose {purpose}")
 
 
@@ -67,8 +68,8 @@ def retire(
 def restore(key_id: KeyIdArgument, policy: PolicyOption = POLICY) -> None:
     """Bring a retired key back: it opens what it sealed."""
     with open_keys(policy) as keyring:
-        record = keyring.lifecycle.restore(key_id)
-    say(f"key {key_id.hex()} is {record.state} again; every process opens by it within 180 s")
+        record, lease = keyring.lifecycle.restore(key_id), keyring.leases.sealing
+    say(f"key {key_id.hex()} is {record.state} again; every process opens by it within {lease:g} s")
 
 
 def destroy(

@@ -85,7 +85,7 @@ def rewrap_keys(policy: PolicyOption = POLICY) -> None:
         console.print(f"{len(changed)} of {kept} keys rewrapped")
         if changed:
             console.print(
-                "Services read this within 180 s. Type: noisevault keys check\n"
+                f"Services read this within {keyring.leases.sealing:g} s. Type: noisevault keys check\n"
                 "Old versions of the key-encryption key stay for as long as a backup may be restored."
             )
 

@@ -32,7 +32,8 @@ def move_keys(
     console.print(f"{len(changed)} of {live} keys moved")
     if place:
         console.print(
-            f'Now, in the policy of every service: kek = "{to}", and the old one under kek_former. After 180 s type:'
+            f'Now, in the policy of every service: kek = "{to}", and the old one under kek_former. After'
+            f" {keyring.leases.sealing:g} s type:"
             " noisevault keys check\n"
             "Keep the old key-encryption key for as long as a backup may be restored."
         )

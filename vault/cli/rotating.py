@@ -11,7 +11,7 @@ from vault.cli.duration import parse_duration
 from vault.cli.options import POLICY, PolicyOption, open_keys
 
 NEXT: Final = {
-    Purpose.DATA: "Services seal with the new key within 180 s; then type: noisevault reencrypt",
+    Purpose.DATA: "Services seal with the new key within {lease:g} s; then type: noisevault reencrypt",
     Purpose.INDEX: "Each index keeps the key of its slot until it is moved: noisevault reindex --all",
     Purpose.LEDGER: "New entries and answers are signed and sealed by it; older ones need the older keys for ever.",
 }
@@ -43,7 +43,7 @@ def rotate(
         record = keyring.lifecycle.rotate(purpose, due)
         before = f"{old} opens only" if old else "the keyring was closed"
         console.print(f"active {purpose} key {record.key_id.hex()}, sequence {record.sequence}; {before}.")
-        console.print(NEXT[purpose])
+        console.print(NEXT[purpose].format(lease=keyring.leases.sealing))
 
 
 def active_key_id(keyring: Keyring, purpose: Purpose) -> str | None:

@@ -29,6 +29,18 @@ def test_without_a_condition_it_rotates_by_hand(loaded: Run) -> None:
     assert states(loaded) == ["deactivated", "active"]
 
 
+def test_what_is_said_of_services_is_said_by_the_sealing_lease_of_the_policy(loaded: Run, tmp_path: Path) -> None:
+    assert "within 180 s; then" in loaded("rotate").out
+    rules = tmp_path / "noisevault.toml"
+    rules.write_text(rules.read_text(encoding="utf-8").replace("[vault]", "[vault]\nsealing_lease = 240"))
+    assert "within 240 s; then" in loaded("rotate").out
+    assert "no process seals ledger after 240 s" in loaded("keys", "deactivate", ledger_of(loaded)).out
+
+
+def ledger_of(run: Run) -> str:
+    return next(k["key_id"] for k in json.loads(run("keys", "list", "--json").out) if k["purpose"] == "ledger")
+
+
 def test_nothing_that_is_due_is_said_and_is_no_failure(loaded: Run) -> None:
     done = loaded("rotate", "--if-older-than", "90d", "--if-more-than", "1000000000")
     assert (done.status, done.err) == (0, "")
