@@ -90,6 +90,7 @@ def begin_field_changes(
             return []  # its first start-up records it
         if declared.generation in known:
             refuse_drift(known[declared.generation], declared)  # else a move would begin to what is recorded
+        _refuse_older(known, pins, declared, home)
         changes = _of_definition(known, pins, declared, home, active)
         if declared.generation not in known:
             _refuse_step(known[max(known)], declared, changes)
@@ -222,6 +223,25 @@ def _of_index(
         why = NEW_KEY.format(pin.key_id.hex(), active.hex())
         return IndexChange(subject, slot, other(slot), replace(pin, key_id=active), why), None
     return None
+
+
+def _refuse_older(
+    known: Mapping[int, FieldDefinition], pins: Mapping[str, SlotKeys], declared: FieldDefinition, home: str | None
+) -> None:
+    """Code of before a change would take it back: an index would be asked no more, or not be unique, that newer code
+    relies on. An older generation is the newest in use again only where the change to the next one was aborted.
+    """
+    pinned = [pin.generation for slots in pins.values() for _, pin in slots if pin is not None]
+    was_removed = not _own(declared, home).keys() <= pins.keys()
+    newest = max([*pinned, *(known if was_removed else ())], default=declared.generation)
+    if declared.generation < newest:
+        raise DefinitionChangedError(
+            declared.table,
+            declared.column,
+            f"its indexes are of generation {newest}, and {declared.generation} is declared",
+            f"run it from the code that declares generation {newest}; to go back to an older index,"
+            f" declare generation={max(known) + 1} with it",
+        )
 
 
 def _refuse_step(newest: FieldDefinition, declared: FieldDefinition, changes: list[IndexChange]) -> None:

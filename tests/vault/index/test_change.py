@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import delete
 
 from kms.key_record import Purpose
 from kms.key_store import KeyStore
@@ -16,6 +17,7 @@ from vault.changeover.phase import Phase, Subject
 from vault.changeover.store import ChangeoverStore
 from vault.definition_store import create_schema, register, register_compound
 from vault.definitions.definition import FieldDefinition
+from vault.definitions.definition_tables import index_slot_table
 from vault.definitions.index_definition import CompoundDefinition, CompoundPart
 from vault.definitions.index_slot import SlotKeys, SlotPin
 from vault.definitions.recorded_definitions import field_slots, recorded_fields
@@ -175,6 +177,33 @@ def test_an_older_generation_than_the_recorded_one_is_none_to_move_to(
     register(store.engine, [replace(NAME, generation=5)], keyring)
     with pytest.raises(DefinitionChangedError, match="declare generation=6"):
         begin(FOLDED)
+
+
+def test_code_of_before_a_change_does_not_take_it_back(store: KeyStore, keyring: Keyring, begin: Begin) -> None:
+    """Newer code asks the index, or relies on it being unique: another normaliser, one more, one that was none."""
+    last4 = BlindIndex(last_four, name="last4")
+    none, one, two = (replace(NAME, indexes=indexes) for indexes in ((), NAME.indexes, (*NAME.indexes, last4)))
+    for number, (before, after) in enumerate([(one, FOLDED), (one, two), (none, one)]):
+        older = replace(before, column=f"c{number}")
+        register(store.engine, [older], keyring)
+        assert begin(replace(after, column=f"c{number}", generation=1))
+        keyring.lifecycle.rotate(Purpose.INDEX)
+        with pytest.raises(DefinitionChangedError, match=r"from the code that declares generation 1; .* generation=2"):
+            begin(older)
+
+
+def test_code_of_before_a_removal_does_not_bring_the_index_back(
+    store: KeyStore, keyring: Keyring, begin: Begin, changeovers: ChangeoverStore
+) -> None:
+    register(store.engine, [NAME], keyring)
+    without = replace(NAME, indexes=(), generation=1)
+    with locked(store.engine, keyring.id, store.now()) as inside:
+        record_removal(inside, keyring.id, without)
+        inside.connection.execute(delete(index_slot_table))
+    with pytest.raises(DefinitionChangedError, match="from the code that declares generation 1"):
+        begin(NAME)
+    assert begin(without) == []
+    assert begin(replace(NAME, generation=2))
 
 
 def test_a_shared_index_begins_once_for_all_its_columns(
