@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from vault.errors import ChangeoverError
 
-__all__ = ["Guard", "drop_guard", "make_guard", "wait_for_writers"]
+__all__ = ["Guard", "drop_guard", "is_guarded", "make_guard", "wait_for_writers"]
 
 MARIADB: Final = frozenset({"mysql", "mariadb"})
 # Ours: writers queue behind whoever waits for the table, so it is asked for shortly, and again.
@@ -68,7 +68,7 @@ def make_guard(engine: Engine, guard: Guard) -> None:
 
     Raises: ChangeoverError where this role may not, with the statements to run; and when writers do not let go.
     """
-    if not _is_there(engine, guard):
+    if not is_guarded(engine, guard):
         try:
             _patiently(engine, guard.undo(engine) + guard.ddl(engine), guard.table)
         except DBAPIError as error:
@@ -156,7 +156,8 @@ def _run(connection: Connection, statements: Sequence[str]) -> None:
         cursor.close()
 
 
-def _is_there(engine: Engine, guard: Guard) -> bool:
+def is_guarded(engine: Engine, guard: Guard) -> bool:
+    """Whether the guard is there, and in force."""
     with engine.connect() as connection:
         family = _family(engine)
         if family == "postgresql":

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final, Literal
 
-from sqlalchemy import Connection, Table, and_, delete, insert, select, update
+from sqlalchemy import Connection, Table, and_, delete, false, insert, or_, select, update
 
 from kms.key_database import reading
 from kms.key_rows import time_text
@@ -151,11 +151,21 @@ class ChangeoverStore:
             else:
                 keyring.connection.execute(update(table).where(row).values(found))
 
-    def withdraw(self, subject: Subject, place: str) -> None:
-        """Forget what was found of a place, before its guard is taken away."""
+    def withdraw(self, subject: Subject, place: str, parts: Iterable[Part] | None = None) -> None:
+        """Forget what was found of a place, in these parts or in all: before its guard is taken away or made anew."""
         table = changeover_part_table
+        this = [self._is(table, subject), table.c.place == place]
+        if parts is not None:
+            this.append(or_(false(), *(and_(table.c.part_table == of, table.c.part_column == c) for of, c in parts)))
         with locked(self.key_store.engine, self.keyring_id, self.key_store.now()) as keyring:
-            keyring.connection.execute(delete(table).where(self._is(table, subject), table.c.place == place))
+            keyring.connection.execute(delete(table).where(*this))
+
+    def guarded_at(self, subject: Subject, part: Part, place: str) -> str | None:
+        """Since when the place was guarded in one table, as text that is another each time that it is noted."""
+        table, names = changeover_part_table, {"part_table": part[0], "part_column": part[1], "place": place}
+        conditions = (table.c[name] == value for name, value in names.items())
+        with reading(self.key_store.engine) as connection:
+            return connection.scalar(select(table.c.guarded_at).where(self._is(table, subject), *conditions))
 
     def found(self, subject: Subject, place: str, parts: Iterable[Part]) -> Evidence:
         """What was found of a place, in all of the parts."""

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
-from vault.changeover.guard import Guard, _is_there, drop_guard, make_guard, wait_for_writers
+from vault.changeover.guard import Guard, drop_guard, is_guarded, make_guard, wait_for_writers
 from vault.errors import ChangeoverError
 
 metadata = MetaData()
@@ -48,7 +48,7 @@ def engine(database_url: str) -> Iterator[Engine]:
 def test_a_value_without_the_place_is_refused_and_nothing_else(engine: Engine) -> None:
     for _ in range(2):  # again: it is there
         make_guard(engine, GUARD)
-    assert _is_there(engine, GUARD)
+    assert is_guarded(engine, GUARD)
     with engine.connect() as connection:
         for refused in (
             insert(person).values(id=2, name=b"sealed"),
@@ -65,7 +65,7 @@ def test_a_value_without_the_place_is_refused_and_nothing_else(engine: Engine) -
         connection.execute(update(person).where(person.c.id == 1).values(name_bidx_b=None))
     for _ in range(2):
         drop_guard(engine, GUARD)
-    assert not _is_there(engine, GUARD)
+    assert not is_guarded(engine, GUARD)
     with engine.begin() as connection:
         connection.execute(insert(person).values(id=5, name=b"sealed"))
 
@@ -130,7 +130,7 @@ def test_a_role_without_the_right_is_told_what_its_owner_runs(postgres_url: str)
         for statement in "\n".join(statements).split(";\n"):
             connection.exec_driver_sql(statement)
     make_guard(engine, GUARD)
-    assert _is_there(engine, GUARD)
+    assert is_guarded(engine, GUARD)
     poor.dispose()
     engine.dispose()
     with create_engine(postgres_url).begin() as connection:

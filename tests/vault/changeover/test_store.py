@@ -63,6 +63,23 @@ def test_what_was_found_of_a_place_is_forgotten_when_it_is_not_written_any_more(
         changeovers.step(NAME, Phase.DUAL_ASK_OLD, [PART], **WHO)
 
 
+def test_what_was_found_is_taken_back_in_some_parts_or_in_all(changeovers: ChangeoverStore) -> None:
+    parts = [PART, ("other", "name")]
+    changeovers.begin(NAME, "a", "b", Phase.DUAL_ASK_OLD, **WHO)
+    assert changeovers.guarded_at(NAME, PART, "b") is None
+    for part in parts:
+        changeovers.note(NAME, part, "b", "guarded")
+    assert changeovers.found(NAME, "b", parts).guarded
+    since = changeovers.guarded_at(NAME, PART, "b")
+    changeovers.withdraw(NAME, "b", [PART])
+    assert changeovers.guarded_at(NAME, PART, "b") is None
+    assert changeovers.found(NAME, "b", parts[1:]).guarded
+    changeovers.withdraw(NAME, "b")
+    assert not changeovers.found(NAME, "b", parts[1:]).guarded
+    changeovers.note(NAME, PART, "b", "guarded")
+    assert changeovers.guarded_at(NAME, PART, "b") != since
+
+
 def test_a_lease_passes_between_two_steps_and_before_anything_is_found(store: KeyStore, keyring: Keyring) -> None:
     real = ChangeoverStore(store, keyring.id, timedelta(seconds=180))
     real.begin(NAME, "a", "b", Phase.DUAL_ASK_OLD, **WHO)

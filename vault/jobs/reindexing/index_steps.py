@@ -13,7 +13,7 @@ from sqlalchemy import Engine, Table, delete, select
 
 from kms.key_database import reading
 from kms.locked_keyring import LockedKeyring, locked
-from vault.changeover.guard import drop_guard, make_guard, wait_for_writers
+from vault.changeover.guard import drop_guard, is_guarded, make_guard, wait_for_writers
 from vault.changeover.phase import NOWHERE, Changeover, Phase, Subject
 from vault.changeover.steps import Need, Next, left_by, place_of_proof
 from vault.changeover.store import ChangeoverStore, Part
@@ -34,6 +34,10 @@ STOPPED: Final = "stopped before the end; go on by the same command"
 NOT_DEPLOYED: Final = (
     "it goes on when every service runs the code that declares the index, since older code cannot write its terms and"
     " is refused from then on: run it again with --deployed"
+)
+REMOVED: Final = (
+    "the definition without the index is recorded, so that services may run that write no terms: go on to the end, and"
+    " then declare it as a new index, with the next generation"
 )
 
 
@@ -126,8 +130,12 @@ class IndexSteps:
                 self._unguard(now, now.new)
                 return self._step(now, Phase.OLD)
             case Phase.DUAL_ASK_NEW:
+                self._store(now.old)
                 return self._complete(now, Phase.DUAL_ASK_OLD) or self._step(now, Phase.DUAL_ASK_OLD)
+            case Phase.NEW if now.new == NOWHERE:
+                return REMOVED
             case Phase.NEW:
+                self._store(now.old)  # whoever ended may have dropped it and died
                 return self._step(now, Phase.DUAL_ASK_NEW)
 
     def _step(self, now: Changeover, to: Phase) -> str | Next:
@@ -166,9 +174,12 @@ class IndexSteps:
             return _lacking_terms(short)
         if now.old == NOWHERE and not self.deployed:
             return NOT_DEPLOYED
-        return self._prove(now, place) if waits.missing else ""
+        if waits.missing or not self._is_guarded(now, place):
+            return self._prove(now, place)
+        return ""
 
     def _prove(self, now: Changeover, place: str) -> str:
+        self.changeovers.withdraw(self.subject, place, [member.part for member in self.members])
         for member in self.members:
             self._guard(member, now, place)
             self.changeovers.note(self.subject, member.part, place, "guarded")
@@ -240,13 +251,22 @@ class IndexSteps:
             )
 
     def _guard(self, member: Member, now: Changeover, place: str) -> None:
-        other = now.old if place == now.new else now.new
-        other_move = None if other == NOWHERE else member.move(other)
-        given = guarded_columns(member.serving(), member.move(place), other_move)
+        given = self._given(member, now, place)
         if given:
             make_guard(self.engine, member.guard(place, given))
         else:
             wait_for_writers(self.engine, member.table.schema, member.table.name)
+
+    def _is_guarded(self, now: Changeover, place: str) -> bool:
+        """Whether no guard was lost since it was noted, such as with a table that was made anew."""
+        guards = [(member, self._given(member, now, place)) for member in self.members]
+        return all(is_guarded(self.engine, member.guard(place, given)) for member, given in guards if given)
+
+    def _given(self, member: Member, now: Changeover, place: str) -> tuple[str, ...]:
+        """What tells that a row needs the place; nothing where no trigger can tell."""
+        other = now.old if place == now.new else now.new
+        other_move = None if other == NOWHERE else member.move(other)
+        return guarded_columns(member.serving(), member.move(place), other_move)
 
     def _unguard(self, now: Changeover, place: str) -> None:
         """Before writers may leave the place out."""

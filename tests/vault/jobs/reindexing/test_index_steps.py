@@ -3,26 +3,30 @@
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from kms.key_record import Purpose
+from tests.servers.databases import SERVERS
 from tests.vault.jobs.indexed_people import LEASE, SSN, People, Process, definition_in, person_table
+from vault.changeover.guard import drop_guard, is_guarded, make_guard
 from vault.changeover.phase import Phase
 from vault.errors import DefinitionChangedError
-from vault.index.change import begin_field_changes
+from vault.index.change import begin_field_changes, record_removal
+from vault.index.slot_storage import drop_slot_index
 from vault.jobs.engine import Job, JobSettings, Tally
 from vault.jobs.job_store import JobState
 from vault.jobs.left_rows import FREE, LOCKED
 from vault.jobs.quarantine import listed
 from vault.jobs.reindexing.index_steps import IndexSteps, Standing
 from vault.normalise import casefold
+from vault.normalisers.parts import last_four
 from vault.terms.term import BlindIndex
 
 EXACT = BlindIndex()
@@ -286,3 +290,89 @@ def test_two_rows_that_become_equal_stop_the_change_and_it_goes_back(people: Peo
         time.sleep(0.1)
     assert process.find("ANN") == [2]
     assert people.nulls("ssn_bidx_a") == 0
+
+
+def until(go: Callable[[], Standing], phase: Phase | None) -> None:
+    """As an operator who types the command again until it is that far; None: done."""
+    deadline = time.monotonic() + 60
+    while True:
+        now = go().changeover
+        if (now and now.phase) == phase or time.monotonic() > deadline:
+            assert (now and now.phase) == phase
+            return
+        time.sleep(0.1)
+
+
+def test_a_command_that_dies_when_the_old_index_is_dropped_can_be_taken_back_and_stays_unique(people: People) -> None:
+    table = person_table(EXACT)
+    process = people.process(table)
+    process.insert(1, "one")
+    rotate(people)
+    begin(people.steps(table), people, table)
+    until(people.steps(table).forward, Phase.NEW)
+    drop_slot_index(people.engine, None, "person", "ssn_bidx_a")
+    until(people.steps(table).back, None)
+    time.sleep(people.lease)
+    with pytest.raises(IntegrityError):
+        process.insert(2, "one")
+    assert process.find("one") == [1]
+
+
+def test_a_removal_that_services_may_rely_on_is_not_taken_back(people: People) -> None:
+    table, without = person_table(EXACT), person_table(unique=False, generation=1)
+    people.process(table).insert(1, "one")
+    steps, keyring_id = people.steps(table), people.vault().keyring.id
+    steps.on_removal = lambda store: record_removal(store, keyring_id, definition_in(without))
+    begin(steps, people, without)
+    until(steps.forward, Phase.NEW)
+    newer = people.process(without)
+    standing = people.steps(table).back()
+    assert standing.changeover is not None
+    assert standing.changeover.phase is Phase.NEW
+    assert "go on to the end" in standing.reason
+    newer.insert(2, "two")
+    until(people.steps(table).forward, None)
+
+
+@pytest.mark.parametrize("database_url", SERVERS, indirect=True)
+def test_a_row_that_a_service_holds_stops_the_change_of_a_partial_index(database_url: str, tmp_path: Path) -> None:
+    """Of which a count cannot tell that a term is lacking."""
+    table = person_table(BlindIndex(last_four), unique=False)
+    people = People.made(database_url, tmp_path, table)
+    process = people.process(table)
+    for key in range(3):
+        process.insert(key, f"ssn {key}000")
+    rotate(people)
+    steps = people.steps(table)
+    begin(steps, people, table)
+    steps.forward()
+    raw = table.metadata.tables["person"]
+    with people.engine.begin() as connection:  # as a process did that has not heard of the change
+        connection.execute(text("UPDATE person SET ssn_bidx_b = NULL WHERE id = 1"))
+    with people.engine.connect() as service, service.begin():
+        service.execute(select(raw.c.id).where(raw.c.id == 1).with_for_update())
+        time.sleep(people.lease)
+        standing = steps.forward()
+    assert standing.changeover is not None
+    assert standing.changeover.phase is Phase.DUAL_ASK_OLD
+    assert standing.tallies[-1].remaining == 1
+    until(steps.forward, Phase.DUAL_ASK_NEW)
+    assert people.nulls("ssn_bidx_b") == 0
+    people.close()
+
+
+def test_a_guard_that_was_lost_is_made_anew_and_the_rows_are_looked_at_again(people: People) -> None:
+    table = person_table(EXACT)
+    people.process(table).insert(1, "one")
+    rotate(people)
+    steps = people.steps(table)
+    begin(steps, people, table)
+    steps.forward()
+    time.sleep(people.lease)
+    (member,), given = steps.members, ("ssn",)
+    make_guard(people.engine, member.guard("b", given))
+    for what in ("guarded", "complete"):
+        steps.changeovers.note(SSN, member.part, "b", what)  # type: ignore[arg-type]
+    drop_guard(people.engine, member.guard("b", given))
+    until(steps.forward, Phase.DUAL_ASK_NEW)
+    assert is_guarded(people.engine, member.guard("b", given))
