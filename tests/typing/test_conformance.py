@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vault.jobs.reindexing.empty_slots import EmptySlots
     from vault.jobs.reindexing.reindex import Reindex
     from vault.jobs.row_keyrings import OneKeyring, RowKeyrings, TenantKeyrings
-    from vault.jobs.work import BatchWriter, Leased, Rehearses, Work
+    from vault.jobs.work import BatchWriter, Leased, OverlooksRows, Rehearses, Work
     from vault.jobs.writing.held_rows import WritesHeldRows
     from vault.ledger_keys import LedgerAuditMacs, LedgerMac, LedgerSealer
     from vault.mapping.attached import Attached, AttachedVault, OpensFields
@@ -90,6 +90,9 @@ if TYPE_CHECKING:
         return work
 
     def leased(work: Reencrypt) -> Leased:
+        return work
+
+    def overlooks_rows(work: Reindex | Backfill | Restore) -> OverlooksRows:
         return work
 
     def writers(writer: WritesOneByOne | WritesHeldRows) -> BatchWriter:

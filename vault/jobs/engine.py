@@ -22,7 +22,7 @@ from vault.jobs.compared import compared_table
 from vault.jobs.events import Began, Ended, Event, Held, Proved, RowLeft, Waiting
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import JobName, JobState, JobStore, Taken
-from vault.jobs.left_rows import MOVING, LeftRow, left_rows
+from vault.jobs.left_rows import MOVING, LeftRow, count_left_rows, left_rows
 from vault.jobs.one_pass import Pass, PassResult
 from vault.jobs.outage import Outage
 from vault.jobs.pace import Pace, PaceSettings
@@ -31,7 +31,7 @@ from vault.jobs.quarantine import shown_key
 from vault.jobs.short_transaction import short_transaction
 from vault.jobs.walking.key_pages import within
 from vault.jobs.walking.key_range import WHOLE, KeyRange
-from vault.jobs.work import BatchWriter, Leased, Work
+from vault.jobs.work import BatchWriter, Leased, OverlooksRows, Work
 from vault.jobs.writing.choice import batch_writer
 
 __all__ = ["Job", "JobSettings", "Tally"]
@@ -155,6 +155,8 @@ class Job:
                 return replace(tally, outcome=JobState.STOPPED)
             if taken.number >= last or not result.missed:
                 tally = self._proved(tally, heart)
+                if result.missed:
+                    tally = self._looked(tally, heart)
                 if heart.is_stopping() and tally.outcome is not JobState.COMPLETE:
                     return replace(tally, outcome=JobState.STOPPED)
                 if taken.number >= last or not tally.remaining:
@@ -224,7 +226,7 @@ class Job:
             return tally
         found = self._left(heart)
         if not found and not heart.is_stopping():
-            tally = self._proved(tally, heart)
+            tally = self._looked(self._proved(tally, heart), heart)
             found = self._left(heart) if tally.remaining else []
         for row in found:
             self.notify(RowLeft(tally.job, tally.table, shown_key(row.key), row.reason))
@@ -233,6 +235,16 @@ class Job:
 
     def _left(self, heart: Heart) -> list[LeftRow]:
         return self._outage().outlast(lambda: left_rows(self.engine, self.work, self.key_range, heart.is_stopping))
+
+    def _looked(self, tally: Tally, heart: Heart) -> Tally:
+        """Of rows that the last pass missed, the proof of some works cannot tell that they are not done."""
+        work = self.work
+        if tally.remaining or not (isinstance(work, OverlooksRows) and work.may_overlook()):
+            return tally
+        left = self._outage().outlast(lambda: count_left_rows(self.engine, work, self.key_range, heart.is_stopping))
+        if not left and not heart.is_stopping():
+            return tally
+        return replace(tally, remaining=left, outcome=JobState.INCOMPLETE)
 
     def _hold(self, store: JobStore, taken: Taken, heart: Heart) -> None:
         """Do nothing for as long as an operator wishes."""

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Select, Table
 
 from vault.jobs.change import Change, Failed
 
-__all__ = ["BatchWriter", "Leased", "Rehearses", "Work"]
+__all__ = ["BatchWriter", "Leased", "OverlooksRows", "Rehearses", "Work"]
 
 
 class Work(Protocol):
@@ -81,6 +81,15 @@ class Leased(Protocol):
 
     def unsafe_seconds(self) -> float:
         """For how long from now; 0 if not."""
+        ...
+
+
+@runtime_checkable
+class OverlooksRows(Protocol):
+    """A row may look done to unfinished() and not be: only opening it tells."""
+
+    def may_overlook(self) -> bool:
+        """If so, a run whose last pass missed a row is not proved by the count alone."""
         ...
 
 

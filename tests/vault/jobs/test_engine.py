@@ -4,11 +4,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, create_engine, delete, insert, text, update
+from sqlalchemy import Engine, RowMapping, create_engine, delete, insert, text, update
 
 from kms import UnavailableError
 from tests.servers.databases import SERVERS
@@ -152,6 +153,34 @@ def test_where_a_row_that_is_left_cannot_be_found_there_is_a_reason_all_the_same
     work = Elusive({1: lambda: write("yet again")})
     tally = Job(work, engine, settings(20, passes=1), notify=notify).run()
     assert (tally.outcome, tally.remaining, tally.left) == (JobState.INCOMPLETE, 1, ((MOVING, 1),))
+
+
+class Blind(Meanwhile):
+    """Of which a count cannot tell what is done. Satisfies OverlooksRows."""
+
+    def may_overlook(self) -> bool:
+        return True
+
+    def unfinished(self, group: RowMapping) -> Mapping[str, str]:
+        return {}
+
+
+@pytest.mark.parametrize(("last", "outcome"), [("b", JobState.INCOMPLETE), ("DONE", JobState.COMPLETE)])
+def test_a_row_that_was_missed_to_the_end_is_looked_at_where_a_count_cannot_tell(
+    engine: Engine, last: str, outcome: JobState
+) -> None:
+    write_notes(engine, ["a", "b", "c"])
+    bodies_meanwhile = iter(["not yet", last])
+
+    def write() -> None:
+        with engine.begin() as connection:
+            connection.execute(update(NOTES).where(NOTES.c.id == 1).values(body=next(bodies_meanwhile)))
+
+    events: list[Event] = []
+    tally = Job(Blind({1: write, 2: write}), engine, settings(passes=2), notify=events.append).run()
+    left = [event.key for event in events if isinstance(event, RowLeft)]
+    assert (tally.outcome, tally.remaining, tally.rewritten) == (outcome, len(left), 2)
+    assert left == (["[1]"] if outcome is JobState.INCOMPLETE else [])
 
 
 def test_k12_06_rows_that_cannot_be_done_are_listed_until_they_can(engine: Engine) -> None:

@@ -5,7 +5,7 @@ from sqlalchemy import create_engine, delete, update
 
 from tests.servers.databases import SERVERS
 from tests.vault.jobs.plain_work import NOTES, Capitals, write_notes
-from vault.jobs.left_rows import FREE, LOCKED, MOST_LEFT, left_rows
+from vault.jobs.left_rows import FREE, LOCKED, MOST_LEFT, count_left_rows, left_rows
 from vault.jobs.walking.key_range import WHOLE, KeyRange
 
 
@@ -21,6 +21,8 @@ def test_no_more_than_so_many_are_named(database_url: str) -> None:
     engine = create_engine(database_url)
     write_notes(engine, ["a"] * (MOST_LEFT + 5))
     assert [row.key for row in left_rows(engine, Capitals(), WHOLE)] == [(at,) for at in range(MOST_LEFT)]
+    assert count_left_rows(engine, Capitals(), WHOLE) == MOST_LEFT + 5
+    assert count_left_rows(engine, Capitals(), WHOLE, lambda: True) == 0
 
 
 @pytest.mark.parametrize("database_url", SERVERS, indirect=True)

@@ -24,9 +24,9 @@ _Due = tuple[RowMapping, Any, Mapping[str, bytes | None]]
 
 
 class Backfill:
-    """The work of one field of a table. Satisfies Work and Rehearses."""
+    """The work of one field of a table. Satisfies Work, Rehearses and OverlooksRows."""
 
-    def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: bool = False) -> None:
+    def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: str = "") -> None:
         """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
         self._proving = proving
         self._pair = TwoColumns(column, opened)
@@ -77,6 +77,10 @@ class Backfill:
     def rehearse(self, rows: Sequence[RowMapping]) -> tuple[int, list[Failed]]:
         due, failed = self._due(rows, self._plan)
         return len(due), failed
+
+    def may_overlook(self) -> bool:
+        """Two values that differ are counted as two that are alike."""
+        return True
 
     def groups(self, within: Sequence[ColumnElement[bool]] = ()) -> Select[Any]:
         return self._pair.counted(self._whole_terms, within)

@@ -23,7 +23,7 @@ PLAINTEXT: Final = "plaintext"
 class Clear:
     """The work of one field of a table. Satisfies Work and Rehearses."""
 
-    def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: bool = False) -> None:
+    def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: str = "") -> None:
         """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
         self._proving = proving
         self._pair = TwoColumns(column, opened)

@@ -14,7 +14,7 @@ from sqlalchemy import Column, Engine, inspect
 
 from kms.utc_text import to_the_second
 from vault.changeover.phase import Changeover, Phase
-from vault.changeover.steps import Need, Next
+from vault.changeover.steps import Need, Next, place_of_proof
 from vault.errors import ChangeoverError
 from vault.jobs.engine import Tally
 from vault.jobs.job_store import JobState
@@ -95,6 +95,7 @@ class FieldMigration:
         may = self.store.may_step(self.subject, phase_of(to), self._parts)
         if not may.allowed:
             raise ChangeoverError(f"{self.label} stays in mode {now.value}: {self._awaited(may, to)}")
+        self._require_guard(changeover, now, to)
         if to is Mode.SEALED_ONLY:
             self._require_nullable()
         self._suit_guard(to)
@@ -131,13 +132,13 @@ class FieldMigration:
             )
         until = None if changeover is None else self.lease_over(changeover)
         is_over = until is None or datetime.now(UTC) > until
+        proving = ""
         if dry_run:
             return Moved(run(kind(self.column, self._opened)), False, None)
         if is_over:
-            make_pair_guard(self._engine, self._guard(rule))
-            if changeover is not None and name != "clear":
-                self.store.note(self.subject, self._parts[0], place, "guarded")
-        tally = run(kind(self.column, self._opened, proving=is_over))
+            # Every plaintext that is not NULL is counted as left, so that a clear proves itself.
+            proving = self._guarded(rule, place) if name != "clear" else self._cleared()
+        tally = run(kind(self.column, self._opened, proving=proving))
         proved = is_over and tally.outcome is JobState.COMPLETE
         if proved and changeover is not None:
             self.store.note(self.subject, self._parts[0], place, "empty" if name == "clear" else "complete")
@@ -155,6 +156,47 @@ class FieldMigration:
                 " --after-lease"
             )
         return "; ".join(told)
+
+    def _guarded(self, rule: PairRule, place: str) -> str:
+        """Make the guard, and say since when it is there: a proof covers what was written before, by its whole walk.
+
+        Where it was lost, such as with a table that was made anew, what was found before is so no more.
+        """
+        guard, (part,) = self._guard(rule), self._parts
+        if rule not in guarded_by(self._engine, guard):
+            self.store.withdraw(self.subject, place)
+        make_pair_guard(self._engine, guard)
+        since = self.store.guarded_at(self.subject, part, place)
+        if since is None:
+            self.store.note(self.subject, part, place, "guarded")
+            since = self.store.guarded_at(self.subject, part, place)
+        return str(since)
+
+    def _cleared(self) -> str:
+        make_pair_guard(self._engine, self._guard(PairRule.CLEARED))
+        return PairRule.CLEARED.value
+
+    def _require_guard(self, changeover: Changeover, now: Mode, to: Mode) -> None:
+        """What was proved is so for as long as the guard is there. Raises: ChangeoverError where it is gone."""
+        if (now, to) == (Mode.DUAL_READ_PLAINTEXT, Mode.DUAL_READ_SEALED):
+            place, enough = SEALED, {PairRule.PAIRED, PairRule.MATCHED}
+        elif place_of_proof(changeover, phase_of(to)) == PLAINTEXT:
+            place, enough = PLAINTEXT, {PairRule.MATCHED}
+        else:
+            return
+        if not guarded_by(self._engine, self._guard(PairRule.PAIRED)) & enough:
+            self.store.withdraw(self.subject, place)
+            raise ChangeoverError(
+                f"{self.label} stays in mode {now.value}: the trigger is gone that refuses one column without the"
+                f" other, so that rows may have been written since they were looked at{self._remedy(now, to)}"
+            )
+
+    def _remedy(self, now: Mode, to: Mode) -> str:
+        if (now, to) == (Mode.DUAL_READ_PLAINTEXT, Mode.DUAL_READ_SEALED):
+            return f"; noisevault backfill {self.label} sees to both"
+        if (now, to) == (Mode.DUAL_READ_SEALED, Mode.DUAL_READ_PLAINTEXT):
+            return f"; noisevault restore {self.label} sees to both"
+        return ""
 
     def _require_nullable(self) -> None:
         table = self.column.table

@@ -60,9 +60,10 @@ def make_pair_guard(engine: Engine, guard: PairGuard) -> None:
     """
     if guarded_by(engine, guard) == {guard.rule}:
         return
-    made = _ddl(engine, guard)
-    dropped = [one for rule in PairRule for one in _undo(engine, guard, rule)]
-    _patiently(engine, [*dropped, *made], guard.table.name)
+    half_made = _undo(engine, guard, guard.rule)
+    others = [one for rule in PairRule if rule is not guard.rule for one in _undo(engine, guard, rule)]
+    # MariaDB commits each: at no moment is there none.
+    _patiently(engine, [*half_made, *_ddl(engine, guard), *others], guard.table.name)
 
 
 def drop_pair_guard(engine: Engine, guard: PairGuard) -> None:

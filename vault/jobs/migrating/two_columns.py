@@ -61,9 +61,13 @@ class TwoColumns:
         short = hashlib.sha256(self.sealed.encode()).hexdigest()[:12]
         return name if len(name) <= LONGEST_NAME else f"{kind} {short}"
 
-    def goal(self, *parts: str, proving: bool) -> str:
-        """Of a run that proves something, another than of one before: its passes begin anew, behind the guard."""
-        told = [self.definition.fingerprint, *parts, "proving" if proving else "moving"]
+    def goal(self, *parts: str, proving: str) -> str:
+        """Of a run that proves something, another than of one before: its passes begin anew, behind the guard.
+
+        proving: since when the guard is there; empty for a run that proves nothing. A checkpoint from before that is
+        not used, since what lies before it may have been written without the guard.
+        """
+        told = [self.definition.fingerprint, *parts, f"proving since {proving}" if proving else "moving"]
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
     @property

@@ -29,7 +29,7 @@ NO_VALUE: Final = "has a term of no value in slot {}"
 
 
 class Reindex:
-    """The work of filling slots of a table's indexes. Satisfies Work."""
+    """The work of filling slots of a table's indexes. Satisfies Work and OverlooksRows."""
 
     name = "reindex"
 
@@ -111,6 +111,10 @@ class Reindex:
             for name, reason in reasons.items()
         ]
         return changes, told
+
+    def may_overlook(self) -> bool:
+        """Where the index is partial, a term that is lacking is counted as one that there is not."""
+        return any(maker.partial for maker in self._makers)
 
     def groups(self, within: Sequence[ColumnElement[bool]] = ()) -> Select[Any]:
         parts: list[ColumnElement[Any]] = []

@@ -1,25 +1,30 @@
 """Field migration on each database: all the way there and back, and no step that is not proved."""
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, MetaData, String, Table, create_engine, select, text
+from sqlalchemy import Column, MetaData, String, Table, create_engine, select, text, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from kms import LeaseSettings
+from tests.servers.databases import SERVERS
 from tests.vault.jobs.two_columns_tables import MAIL, RAW, Client, Clients, clients
 from tests.vault.mapping.conftest import new_vault
 from vault.attach import attach
 from vault.errors import ChangeoverError
 from vault.jobs.engine import Job, JobSettings, Tally
-from vault.jobs.job_store import JobState
+from vault.jobs.events import Advanced, Event
+from vault.jobs.job_store import JobState, JobStore
+from vault.jobs.migrating.backfill import Backfill
 from vault.jobs.migrating.field_migration import FieldMigration, Moved
-from vault.jobs.migrating.pair_guard import PairGuard, PairRule, guarded_by
+from vault.jobs.migrating.pair_guard import PairGuard, PairRule, drop_pair_guard, guarded_by
+from vault.jobs.pace import PaceSettings
 from vault.jobs.quarantine import listed
 from vault.mapping import Sealed
 from vault.modes.mode import Mode
@@ -226,3 +231,89 @@ def test_of_two_values_that_the_index_takes_for_equal_one_is_left_and_listed(tmp
     assert (tally.rewritten, tally.failed, tally.outcome) == (1, 0, JobState.COMPLETE)
     engine.dispose()
     opened.close()
+
+
+@pytest.mark.parametrize("database_url", SERVERS, indirect=True)
+def test_a_row_that_a_service_holds_and_whose_values_differ_keeps_a_run_from_proving(at: Clients) -> None:
+    step(at, Mode.DUAL_READ_PLAINTEXT)
+    run(at)(Backfill(MAIL, at.opened))
+    old_program(at, 2)  # before the guard is there
+    time.sleep(LEASE + 0.1)
+
+    def while_it_is_held(work: Any) -> Tally:
+        with at.engine.connect() as service, service.begin():
+            service.execute(select(RAW.c.id).where(RAW.c.id == 2).with_for_update())
+            return at.run(work)
+
+    moved = migration(at).backfill(while_it_is_held)
+    assert (moved.tally.outcome, moved.tally.remaining, moved.proved) == (JobState.INCOMPLETE, 1, False)
+    with pytest.raises(ChangeoverError, match="a scan that found no row"):
+        step(at, Mode.DUAL_READ_SEALED)
+    assert proved(at, "backfill").proved
+    step(at, Mode.DUAL_READ_SEALED)
+    assert read(at)[2] == "old"
+
+
+def test_a_checkpoint_of_before_a_roll_back_proves_nothing(quick: Clients) -> None:
+    """In mode plaintext old programs write again, to rows that a run which was ended had done."""
+    at, stop = quick, threading.Event()
+    step(at, Mode.DUAL_READ_PLAINTEXT)
+    time.sleep(LEASE + 0.1)
+
+    def ended(work: Any) -> Tally:
+        def end(event: Event) -> None:
+            if isinstance(event, Advanced):
+                stop.set()
+
+        return Job(work, at.engine, JobSettings(PaceSettings(most_rows=1)), notify=end, stop=stop).run()
+
+    assert migration(at).backfill(ended).tally.outcome is JobState.STOPPED
+    (job,) = JobStore(at.engine).all()
+    assert job["done_up_to"] is not None
+    step(at, Mode.PLAINTEXT)
+    old_program(at, 0)
+    step(at, Mode.DUAL_READ_PLAINTEXT)
+    time.sleep(LEASE + 0.1)
+    assert migration(at).backfill(run(at)).proved
+    step(at, Mode.DUAL_READ_SEALED)
+    assert read(at)[0] == "old"
+
+
+def test_a_run_that_was_ended_behind_its_guard_goes_on_where_it_was(quick: Clients) -> None:
+    step(quick, Mode.DUAL_READ_PLAINTEXT)
+    time.sleep(LEASE + 0.1)
+    goals = []
+    for _ in range(2):
+        migration(quick).backfill(lambda work: goals.append(work.goal) or run(quick)(work))
+    drop_pair_guard(quick.engine, PairGuard(RAW, "mail", "mail_sealed", PairRule.PAIRED))
+    migration(quick).backfill(lambda work: goals.append(work.goal) or run(quick)(work))
+    assert goals[0] == goals[1] != goals[2]
+
+
+def test_nothing_that_was_proved_holds_without_its_guard(at: Clients) -> None:
+    """A table that is made anew, as Alembic's batch mode does it, loses its triggers."""
+    step(at, Mode.DUAL_READ_PLAINTEXT)
+    assert proved(at, "backfill").proved
+    drop_pair_guard(at.engine, PairGuard(RAW, "mail", "mail_sealed", PairRule.PAIRED))
+    old_program(at, 0)
+    for said in ("the trigger is gone", "a scan that found no row"):
+        with pytest.raises(ChangeoverError, match=rf"{said}.* noisevault backfill client\.mail_sealed"):
+            step(at, Mode.DUAL_READ_SEALED)
+    assert proved(at, "backfill").proved
+    step(at, Mode.DUAL_READ_SEALED)
+    assert read(at)[0] == "old"
+    time.sleep(LEASE + 0.1)
+    step(at, Mode.SEALED_ONLY)
+    step(at, Mode.DUAL_READ_SEALED)
+    assert proved(at, "restore").proved
+    drop_pair_guard(at.engine, PairGuard(RAW, "mail", "mail_sealed", PairRule.PAIRED))
+    with pytest.raises(ChangeoverError, match=r"the trigger is gone .* noisevault restore client\.mail_sealed"):
+        step(at, Mode.DUAL_READ_PLAINTEXT)
+    assert proved(at, "restore").proved
+    step(at, Mode.DUAL_READ_PLAINTEXT)
+
+
+def old_program(at: Clients, key: int) -> None:
+    """It knows the plaintext column alone."""
+    with at.engine.begin() as connection:
+        connection.execute(update(RAW).where(RAW.c.id == key).values(mail="old"))

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import Connection, text, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from tests.vault.jobs.migrating.test_backfill import to_phase
 from tests.vault.jobs.two_columns_tables import RAW, Client, Clients, clients
 from vault.changeover.phase import Phase
+from vault.jobs.migrating import pair_guard
 from vault.jobs.migrating.pair_guard import PairGuard, PairRule, drop_pair_guard, guarded_by, make_pair_guard
 
 WRITES = {
@@ -129,3 +130,19 @@ def test_a_process_that_slept_in_the_first_mode_is_stopped(at: Clients) -> None:
         session.get_one(Client, 1).mail = "other"
         with pytest.raises(DBAPIError):
             session.flush()
+
+
+def test_at_no_moment_is_there_no_guard_while_one_follows_another(at: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MariaDB commits each statement that makes or drops a trigger."""
+    make_pair_guard(at.engine, guard(PairRule.PAIRED))
+    seen, run = [], pair_guard._run
+
+    def watched(connection: Connection, statement: str) -> None:
+        run(connection, statement)
+        if at.engine.dialect.name != "sqlite":  # whose one writer this is
+            seen.append(guarded_by(at.engine, guard(PairRule.PAIRED)))
+
+    monkeypatch.setattr(pair_guard, "_run", watched)
+    make_pair_guard(at.engine, guard(PairRule.MATCHED))
+    assert set() not in seen
+    assert guarded_by(at.engine, guard(PairRule.PAIRED)) == {PairRule.MATCHED}
