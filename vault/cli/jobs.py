@@ -11,7 +11,7 @@ from rich.text import Text
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_database
 from vault.errors import JobError
-from vault.jobs.job_store import JobName, JobState, JobStore, JobWish
+from vault.jobs.job_store import JobName, JobStore, JobWish, is_held
 from vault.jobs.quarantine import listed
 
 __all__ = ["app"]
@@ -89,7 +89,7 @@ def _wish(wish: JobWish, table: str | None, job: str | None, policy: Any, models
         names = [
             JobName(row["job"], row["table_name"], row["part"])
             for row in store.all()
-            if JobState(row["state"]).is_held and table in {None, row["table_name"]} and job in {None, *_kinds(row)}
+            if is_held(row["state"]) and table in {None, row["table_name"]} and job in {None, *_kinds(row)}
         ]
         if not names:
             raise JobError(

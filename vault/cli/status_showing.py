@@ -16,7 +16,7 @@ from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.still_needed import StillNeeded
 from vault.errors import PolicyError
-from vault.jobs.job_store import JobState
+from vault.jobs.job_store import JobState, is_held
 from vault.jobs.status import Status, read_status
 from vault.mapping.definitions import sealed_columns
 from vault.modes.recorded_modes import mode_of
@@ -148,7 +148,7 @@ def _lines(found: Status) -> Iterator[str]:
                 f" sealing stops: noisevault rotate --purpose {Purpose.DATA}"
             )
     for row in found.jobs:
-        if JobState(row["state"]).is_held or row["state"] == JobState.STOPPED:
+        if is_held(row["state"]) or row["state"] == JobState.STOPPED:
             yield (
                 f"job {row['job']} of {row['table_name']}: {row['state']}, {row['seen']} of {row['total']} rows in pass"
                 f" {row['number']}, last sign of it at {row['changed_at'][:19]} UTC"

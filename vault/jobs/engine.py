@@ -4,6 +4,7 @@ The state of the work is the data itself, so a run may be killed anywhere and st
 over a second connection, the next page is read and sealed; SQLite, which has one writer, takes turns.
 """
 
+import hashlib
 import threading
 import time
 from collections import Counter
@@ -31,6 +32,7 @@ from vault.jobs.quarantine import shown_key
 from vault.jobs.short_transaction import short_transaction
 from vault.jobs.walking.key_pages import within
 from vault.jobs.walking.key_range import WHOLE, KeyRange
+from vault.jobs.walking.stored_key import key_kind
 from vault.jobs.work import BatchWriter, Leased, OverlooksRows, Work
 from vault.jobs.writing.choice import batch_writer
 
@@ -113,7 +115,7 @@ class Job:
         outage.outlast(self.work.refresh)
         total = outage.outlast(self._count)
         name = JobName.of(self.work.name, self.work.table.fullname, self.key_range)
-        taken = outage.outlast(lambda: store.take(name, self.work.goal, total, self.settings.silence))
+        taken = outage.outlast(lambda: store.take(name, self._goal(), total, self.settings.silence))
         self.notify(Began(name.job, name.table, total, taken.resumed, taken.number, taken.seen))
         try:
             with Heart(store, taken, self.settings.beat, self.stop) as heart:
@@ -155,7 +157,7 @@ class Job:
                 return replace(tally, outcome=JobState.STOPPED)
             if taken.number >= last or not result.missed:
                 tally = self._proved(tally, heart)
-                if result.missed:
+                if result.missed or taken.done_up_to is not None:
                     tally = self._looked(tally, heart)
                 if heart.is_stopping() and tally.outcome is not JobState.COMPLETE:
                     return replace(tally, outcome=JobState.STOPPED)
@@ -200,7 +202,7 @@ class Job:
         total = outage.outlast(self._count)
         number = taken.number + 1
         following = Taken(taken.name, taken.run, f"{taken.run[:24]}-{number}", number)
-        outage.outlast(lambda: store.begin_pass(following, self.work.goal, total))
+        outage.outlast(lambda: store.begin_pass(following, self._goal(), total))
         return following, total
 
     def _proved(self, tally: Tally, heart: Heart) -> Tally:
@@ -237,7 +239,7 @@ class Job:
         return self._outage().outlast(lambda: left_rows(self.engine, self.work, self.key_range, heart.is_stopping))
 
     def _looked(self, tally: Tally, heart: Heart) -> Tally:
-        """Of rows that the last pass missed, the proof of some works cannot tell that they are not done."""
+        """Of rows that the last pass missed, or left to its checkpoint, some proofs cannot tell if they are done."""
         work = self.work
         if tally.remaining or not (isinstance(work, OverlooksRows) and work.may_overlook()):
             return tally
@@ -258,6 +260,10 @@ class Job:
                 break
         self._outage().outlast(lambda: store.tell(taken, JobState.RUNNING))
         self.notify(Held(taken.name.job, taken.name.table, paused=False))
+
+    def _goal(self) -> str:
+        """Of the work, by the table's key of today, which a migration may have made another."""
+        return hashlib.sha256(f"{self.work.goal}\n{key_kind(self.work.table)}".encode()).hexdigest()
 
     def _count(self) -> int:
         table = self.work.table

@@ -21,7 +21,7 @@ from vault.jobs.short_transaction import short_transaction
 from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.walking.key_text import KeyNotKeptError, key_digest, read_key, write_key
 
-__all__ = ["JobName", "JobState", "JobStore", "JobWish", "Taken"]
+__all__ = ["JobName", "JobState", "JobStore", "JobWish", "Taken", "is_held"]
 
 JOB: Final = job_table_of_jobs.c
 WHOLE_TABLE: Final = "whole"
@@ -41,6 +41,11 @@ class JobState(StrEnum):
     def is_held(self) -> bool:
         """Whether somebody runs it, or died while he did."""
         return self in {JobState.RUNNING, JobState.PAUSED}
+
+
+def is_held(state: str) -> bool:
+    """Of what a row says: a state that was written by hand is nobody's."""
+    return state in {one.value for one in JobState if one.is_held}
 
 
 class JobWish(StrEnum):
@@ -119,7 +124,7 @@ class JobStore:
                 if self._insert(name, goal, total, run):
                     return Taken(name, run, run)
                 continue
-            if JobState(found["state"]).is_held:
+            if is_held(found["state"]):
                 self._watch(name, found, silence)
             taken = _from_checkpoint(name, run, found, goal)
             if self._take_over(found, taken, goal, total):
@@ -160,7 +165,8 @@ class JobStore:
         """Count on; and what is wished. Raises: JobRunningError when another run has taken the job over."""
         with short_transaction(self.engine, LOCK_SECONDS) as connection:
             self._update(connection, taken)
-            return JobWish(connection.execute(select(JOB.wish).where(taken.name.is_row())).scalar_one())
+            wish = connection.execute(select(JOB.wish).where(taken.name.is_row())).scalar_one()
+            return JobWish(wish) if wish in set(JobWish) else JobWish.RUN  # written by hand
 
     def wish(self, name: JobName, wish: JobWish) -> None:
         """Ask the run of the job for it. Raises: JobError when nobody runs it."""
@@ -200,7 +206,7 @@ class JobStore:
         while self._clock() < end:
             self._sleep(LOOK_SECONDS)
             now = self._row(name)
-            if now is None or not JobState(now["state"]).is_held:
+            if now is None or not is_held(now["state"]):
                 return
             if (now["run"], now["beat"]) != (found["run"], found["beat"]):
                 raise JobRunningError(name.job, name.table)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, RowMapping, create_engine, delete, insert, text, update
+from sqlalchemy import Engine, RowMapping, Text, create_engine, delete, insert, text, update
 
 from kms import UnavailableError
 from tests.servers.databases import SERVERS
@@ -22,6 +22,7 @@ from vault.jobs.left_rows import FREE, MOVING
 from vault.jobs.pace import PaceSettings
 from vault.jobs.quarantine import listed
 from vault.jobs.walking.key_range import KeyRange
+from vault.jobs.walking.stored_key import StoredKey
 
 NAME = JobName("capitals", "note")
 
@@ -342,6 +343,31 @@ def test_k12_08_a_killed_run_goes_on_where_it_was_and_each_row_is_written_once(e
     assert tally.rewritten == 100 - done
     assert work.renewed == list(range(done, 100))
     tally.require_complete()
+
+
+def test_a_checkpoint_of_another_kind_of_key_is_not_used(engine: Engine) -> None:
+    """A migration made the key another while the job was stopped."""
+    write_notes(engine, ["a"] * 30)
+    stop = threading.Event()
+    Job(Meanwhile({2: stop.set}), engine, settings(), stop=stop).run()
+    work = Capitals()
+    work.table.primary_key.columns["id"].type = StoredKey(Text())
+    events: list[Event] = []
+    Job(work, engine, settings(), notify=events.append).run()
+    assert isinstance(events[0], Began)
+    assert not events[0].resumed
+
+
+def test_what_a_checkpoint_left_out_is_looked_at_where_a_count_cannot_tell(engine: Engine) -> None:
+    write_notes(engine, ["a"] * 30)
+    stop = threading.Event()
+    Job(Blind({2: stop.set}), engine, settings(), stop=stop).run()
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE noisevault_job SET done_up_to = '[25]'"))
+    tally = Job(Blind({}), engine, settings(passes=1)).run()
+    assert (tally.outcome, tally.remaining) == (JobState.INCOMPLETE, bodies(engine).count("a"))
+    assert Job(Blind({}), engine, settings()).run().outcome is JobState.COMPLETE
+    assert set(bodies(engine)) == {"A"}
 
 
 def test_what_was_done_for_another_goal_is_looked_at_again(engine: Engine) -> None:

@@ -116,9 +116,16 @@ def test_the_next_pass_begins_with_nothing_counted(store: JobStore) -> None:
 def test_what_was_changed_by_hand_or_has_no_text_is_begun_anew(store: JobStore) -> None:
     advance(store, store.take(NAME, "goal", 100, silence=5), (1j,), seen=40)
     assert not store.take(NAME, "goal", 100, silence=5).resumed
+    for nonsense in ("nonsense", "5", "{}", "[]", '{"a": 1}', '[{"a": 1}]', '[{"uuid": "x"}]'):
+        with store.engine.begin() as connection:
+            changed = text("UPDATE noisevault_job SET done_up_to = :done, state = 'what', wish = 'nothing'")
+            connection.execute(changed, {"done": nonsense})
+        taken = store.take(NAME, "goal", 100, silence=5)
+        assert not taken.resumed, nonsense
+        assert store.beat(taken) is JobWish.RUN
     with store.engine.begin() as connection:
-        connection.execute(text("UPDATE noisevault_job SET done_up_to = 'nonsense'"))
-    assert not store.take(NAME, "goal", 100, silence=5).resumed
+        connection.execute(text("UPDATE noisevault_job SET wish = 'nothing'"))
+    assert store.beat(taken) is JobWish.RUN
 
 
 def test_parts_of_a_table_are_jobs_of_their_own(store: JobStore) -> None:

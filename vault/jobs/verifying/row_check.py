@@ -18,7 +18,7 @@ from vault.jobs.row_keyrings import RowKeyrings, keys_goal, row_keyrings
 from vault.jobs.verifying.finding import Finding, FindingKind, kind_of
 from vault.jobs.verifying.page import Page
 from vault.jobs.verifying.term_check import Fault, term_faults, terms_of_nothing
-from vault.jobs.walking.stored_key import as_declared, job_table
+from vault.jobs.walking.stored_key import as_declared, job_table, key_kind
 from vault.mapping.compound_index import CompoundColumn, compounds_of
 from vault.mapping.definitions import definition_of, sealed_columns, term_columns
 from vault.opened import OpenedVault
@@ -72,7 +72,9 @@ class RowCheck:
         """What rows are checked by, as text: a checkpoint on the way to another goal is not used."""
         parts = [f"{name} {definition.fingerprint}" for name, definition in self._values.items()]
         parts += [compound.definition.fingerprint for compound in self._compounds]
-        return "\n".join([*parts, keys_goal(self._keyrings.states()), f"{bool(self._terms)} {self._skip_slow}"])
+        return "\n".join(
+            [*parts, keys_goal(self._keyrings.states()), key_kind(self.table), f"{bool(self._terms)} {self._skip_slow}"]
+        )
 
     @property
     def slow(self) -> list[str]:

@@ -50,7 +50,10 @@ def write_key(key: Key) -> str:
 
 def read_key(text: str) -> Key:
     """The key whose text it is. Raises: ValueError for what write_key() did not write."""
-    return tuple(_read(part) for part in json.loads(text))
+    parts = json.loads(text)
+    if not isinstance(parts, list) or not parts:
+        raise ValueError("a key is a list of its parts")
+    return tuple(map(_read, parts))
 
 
 def key_digest(text: str) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy.types import TypeEngine, UserDefinedType
 from vault.errors import DefinitionError
 from vault.rows.raw_table import raw_table
 
-__all__ = ["StoredKey", "as_declared", "job_table"]
+__all__ = ["StoredKey", "as_declared", "job_table", "key_kind"]
 
 
 class StoredKey(UserDefinedType[Any]):
@@ -34,6 +34,12 @@ def _declared_name(stored: StoredKey, compiler: Any, **options: Any) -> str:
 def as_declared(name: str) -> str:
     """The label of a key column that a job reads in its declared type too, as a row-bound field needs it."""
     return f"{name} as declared"
+
+
+def key_kind(table: Table) -> str:
+    """What the key of a job's table is made of, as text: a checkpoint in a key of another kind is of no use."""
+    kinds = [(c.name, c.type.declared if isinstance(c.type, StoredKey) else c.type) for c in table.primary_key.columns]
+    return ", ".join(f"{name} {type(kind).__qualname__}" for name, kind in kinds)
 
 
 def job_table(table: Table) -> Table:
