@@ -43,6 +43,12 @@ def index_slot_column(
     name, place = quote(slot_index_name(table, column)), _place(engine, schema, table)
     kind = "UNIQUE INDEX" if unique else "INDEX"
     match engine.dialect.name:
+        case "postgresql" if _is_partitioned(engine, place):
+            raise ChangeoverError(
+                f"PostgreSQL makes no index CONCURRENTLY on {table}, which is partitioned, and one that is not stops"
+                " writers meanwhile: make it yourself, so or partition by partition (CREATE INDEX ON ONLY, ATTACH"
+                f" PARTITION), and go on by the same command:\nCREATE {kind} {name} ON {place} ({quote(column)});"
+            )
         case "postgresql":
             statement = f"CREATE {kind} CONCURRENTLY {name} ON {place} ({quote(column)})"
         case "sqlite":
@@ -67,9 +73,18 @@ def drop_slot_index(engine: Engine, schema: str | None, table: str, column: str)
             statement = f"DROP INDEX {in_schema}"
         elif found.get("duplicates_constraint"):
             statement = f"ALTER TABLE {place} DROP CONSTRAINT {name}"
+        elif _is_partitioned(engine, in_schema):
+            statement = f"DROP INDEX {in_schema}"  # of all partitions; it takes no time once nobody holds them
         else:
             statement = f"DROP INDEX CONCURRENTLY {in_schema}"
         _run(engine, statement, table)
+
+
+def _is_partitioned(engine: Engine, place: str) -> bool:
+    """Of a table or an index of PostgreSQL, by its quoted name."""
+    kind = text("SELECT relkind IN ('p', 'I') FROM pg_class WHERE oid = to_regclass(:place)")
+    with engine.connect() as connection:
+        return bool(connection.scalar(kind, {"place": place.replace("%%", "%")}))
 
 
 def _indexes(engine: Engine, schema: str | None, table: str, column: str) -> list[Any]:
@@ -83,7 +98,7 @@ def _drop_invalid(engine: Engine, schema: str | None, table: str, column: str) -
     found = text(
         "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid"
         " JOIN pg_namespace n ON n.oid = t.relnamespace JOIN pg_attribute a ON a.attrelid = t.oid AND i.indkey[0] ="
-        " a.attnum WHERE NOT i.indisvalid AND t.relname = :table AND a.attname = :column"
+        " a.attnum WHERE NOT i.indisvalid AND c.relkind = 'i' AND t.relname = :table AND a.attname = :column"
         " AND n.nspname = COALESCE(:schema, current_schema())"
     )
     with engine.connect() as connection:

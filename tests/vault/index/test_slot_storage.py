@@ -58,6 +58,22 @@ def test_rows_that_are_equal_already_are_told_with_the_statement(engine: Engine)
     assert made(engine) == [("ix_person_ssn_bidx_b", True)]
 
 
+@pytest.mark.postgres
+def test_of_a_partitioned_table_the_statement_is_told_and_what_was_made_so_is_dropped(postgres_url: str) -> None:
+    engine = create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE person (id int, ssn_bidx_b bytea) PARTITION BY RANGE (id)")
+        connection.exec_driver_sql("CREATE TABLE person_1 PARTITION OF person FOR VALUES FROM (0) TO (9)")
+    with pytest.raises(ChangeoverError, match="is partitioned") as refused:
+        index_slot_column(engine, None, "person", "ssn_bidx_b", unique=False, length=37)
+    statement = str(refused.value).splitlines()[-1]
+    with engine.begin() as connection:
+        connection.exec_driver_sql(statement)
+    assert not index_slot_column(engine, None, "person", "ssn_bidx_b", unique=False, length=37)
+    drop_slot_index(engine, None, "person", "ssn_bidx_b")
+    assert made(engine) == []
+
+
 def test_a_long_name_is_cut_the_same_way_each_time() -> None:
     assert slot_index_name("person", "ssn_bidx_b") == "ix_person_ssn_bidx_b"
     long = slot_index_name("person" * 10, "ssn_bidx_b")
