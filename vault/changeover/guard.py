@@ -11,11 +11,13 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
+from vault.changeover.exact_sql import exact_name, exact_place, for_driver
 from vault.errors import ChangeoverError
 
 __all__ = ["Guard", "drop_guard", "is_guarded", "make_guard", "wait_for_writers"]
@@ -98,7 +100,7 @@ def drop_guard(engine: Engine, guard: Guard) -> None:
 
 def wait_for_writers(engine: Engine, schema: str | None, table: str) -> None:
     """Until every transaction that has written to the table has ended. Raises: ChangeoverError, ending the wait."""
-    name = _quoted(engine, schema, table)
+    name = exact_place(engine, schema, table)
     family = _family(engine)
     if family == "postgresql":
         _patiently(engine, (f"LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE",), table)
@@ -130,7 +132,7 @@ def _run(connection: Connection, statements: Sequence[str]) -> None:
         with connection.begin():
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = {LOCK_MILLISECONDS}")
             for statement in statements:
-                connection.exec_driver_sql(statement)
+                connection.exec_driver_sql(for_driver(connection.engine, statement))
         return
     driver: Any = connection.connection
     cursor = driver.cursor()
@@ -184,13 +186,13 @@ def is_guarded(engine: Engine, guard: Guard) -> bool:
 
 
 def _postgres(guard: Guard, engine: Engine) -> tuple[str, ...]:
-    table, quote = _quoted(engine, guard.schema, guard.table), engine.dialect.identifier_preparer.quote
-    function = _quoted(engine, guard.schema, guard.name)
+    table, quote = exact_place(engine, guard.schema, guard.table), partial(exact_name, engine)
+    function = exact_place(engine, guard.schema, guard.name)
     lacks = _lacks(guard, quote, "'\\x{}'::bytea")
     changed = " OR ".join(f"NEW.{quote(c)} IS DISTINCT FROM OLD.{quote(c)}" for c in (*guard.given, guard.needs))
     said = MESSAGE.format(guard.table).replace("'", "''")
     make = f"FOR EACH ROW WHEN ({{}}) EXECUTE FUNCTION {function}()"
-    refuse = f"$$ BEGIN RAISE EXCEPTION '{said}' USING ERRCODE = '23514'; END $$"
+    refuse = f"$$ BEGIN RAISE EXCEPTION USING MESSAGE = '{said}', ERRCODE = '23514'; END $$"
     return (
         f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS {refuse}",
         f"CREATE TRIGGER {guard.name} BEFORE INSERT ON {table} {make.format(lacks)}",
@@ -211,7 +213,7 @@ def _lacks(guard: Guard, quote: Callable[[str], str], literal: str) -> str:
 
 
 def _no_postgres(guard: Guard, engine: Engine) -> tuple[str, ...]:
-    table, function = (_quoted(engine, guard.schema, name) for name in (guard.table, guard.name))
+    table, function = (exact_place(engine, guard.schema, name) for name in (guard.table, guard.name))
     return (
         f"DROP TRIGGER IF EXISTS {guard.name} ON {table}",
         f"DROP TRIGGER IF EXISTS {guard.name}_u ON {table}",
@@ -220,13 +222,13 @@ def _no_postgres(guard: Guard, engine: Engine) -> tuple[str, ...]:
 
 
 def _mariadb(guard: Guard, engine: Engine) -> tuple[str, ...]:
-    table, quote = _quoted(engine, guard.schema, guard.table), engine.dialect.identifier_preparer.quote
+    table, quote = exact_place(engine, guard.schema, guard.table), partial(exact_name, engine)
     lacks = _lacks(guard, quote, "x'{}'")
     changed = " OR ".join(f"NOT (NEW.{quote(c)} <=> OLD.{quote(c)})" for c in (*guard.given, guard.needs))
     lacks_and_changed = f"{lacks} AND ({changed})"
     said = MESSAGE.format(guard.table).replace("'", "''")[:128]
     refuse = f"SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{said}'; END IF; END"
-    names = [_quoted(engine, guard.schema, f"{guard.name}_{suffix}") for suffix in "iu"]
+    names = [exact_place(engine, guard.schema, f"{guard.name}_{suffix}") for suffix in "iu"]
     return (
         f"CREATE TRIGGER {names[0]} BEFORE INSERT ON {table} FOR EACH ROW BEGIN IF {lacks} THEN {refuse}",
         f"CREATE TRIGGER {names[1]} BEFORE UPDATE ON {table} FOR EACH ROW BEGIN IF {lacks_and_changed} THEN {refuse}",
@@ -234,12 +236,12 @@ def _mariadb(guard: Guard, engine: Engine) -> tuple[str, ...]:
 
 
 def _sqlite(guard: Guard, engine: Engine) -> tuple[str, ...]:
-    quote = engine.dialect.identifier_preparer.quote
+    quote = partial(exact_name, engine)
     lacks = _lacks(guard, quote, "x'{}'")
     changed = " OR ".join(f"NEW.{quote(c)} IS NOT OLD.{quote(c)}" for c in (*guard.given, guard.needs))
     said = MESSAGE.format(guard.table).replace("'", "''")
     refuse = f"BEGIN SELECT RAISE(ABORT, '{said}'); END"
-    names = [_quoted(engine, guard.schema, f"{guard.name}_{suffix}") for suffix in "iu"]
+    names = [exact_place(engine, guard.schema, f"{guard.name}_{suffix}") for suffix in "iu"]
     table = quote(guard.table)  # of the trigger's own database
     return (
         f"CREATE TRIGGER {names[0]} BEFORE INSERT ON {table} WHEN {lacks} {refuse}",
@@ -248,7 +250,7 @@ def _sqlite(guard: Guard, engine: Engine) -> tuple[str, ...]:
 
 
 def _no_pair(guard: Guard, engine: Engine) -> tuple[str, ...]:
-    names = [_quoted(engine, guard.schema, f"{guard.name}_{suffix}") for suffix in "iu"]
+    names = [exact_place(engine, guard.schema, f"{guard.name}_{suffix}") for suffix in "iu"]
     return tuple(f"DROP TRIGGER IF EXISTS {name}" for name in names)
 
 
@@ -263,11 +265,6 @@ def _family(engine: Engine) -> str:
     if name not in _MAKE:
         raise ChangeoverError(f"no trigger is known for {name}: PostgreSQL, MariaDB and SQLite are")
     return name
-
-
-def _quoted(engine: Engine, schema: str | None, name: str) -> str:
-    quote = engine.dialect.identifier_preparer.quote
-    return quote(name) if schema is None else f"{quote(schema)}.{quote(name)}"
 
 
 def _has_waited(error: DBAPIError) -> bool:

@@ -70,6 +70,20 @@ def test_a_value_without_the_place_is_refused_and_nothing_else(engine: Engine) -
         connection.execute(insert(person).values(id=5, name=b"sealed"))
 
 
+@pytest.mark.parametrize("name", ["a%b", "a%sb's", "%(n)s"])
+def test_a_table_may_have_any_name(database_url: str, name: str) -> None:
+    engine = create_engine(database_url)
+    odd = Table(name, MetaData(), Column("id", Integer), Column("v %s", Integer), Column("t'%", LargeBinary(9)))
+    odd.create(engine)
+    guarded = Guard(None, name, ("v %s",), "t'%")
+    make_guard(engine, guarded)
+    assert is_guarded(engine, guarded)
+    with pytest.raises(DBAPIError, match="noisevault: a value without its term"), engine.begin() as connection:
+        connection.execute(insert(odd), {"v %s": 1})
+    drop_guard(engine, guarded)
+    assert not is_guarded(engine, guarded)
+
+
 def test_all_parts_of_an_index_over_several_columns_have_to_be_there(engine: Engine) -> None:
     make_guard(engine, Guard(None, "person", ("name", "city"), "name_bidx_b"))
     with engine.begin() as connection:

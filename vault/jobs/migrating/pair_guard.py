@@ -19,6 +19,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.exc import DBAPIError
 
+from vault.changeover.exact_sql import exact_name, exact_place, for_driver
 from vault.errors import ChangeoverError
 from vault.jobs.contention import was_ended_for_another
 from vault.jobs.short_transaction import MARIADB, short_transaction
@@ -82,7 +83,7 @@ def guarded_by(engine: Engine, guard: PairGuard) -> set[PairRule]:
     schema = "NULL" if guard.table.schema is None else f"'{guard.table.schema}'"
     with engine.connect() as connection:
         place = _table(engine, guard).replace("'", "''")
-        found = {str(row[0]) for row in connection.exec_driver_sql(asked.format(place, schema).replace("%", "%%"))}
+        found = {str(row[0]) for row in connection.exec_driver_sql(for_driver(engine, asked.format(place, schema)))}
     return {rule for rule in PairRule if {f"{guard.named(rule)}_i", f"{guard.named(rule)}_u"} <= found}
 
 
@@ -104,7 +105,7 @@ def _patiently(engine: Engine, statements: list[str], table: str) -> None:
 
 
 def _run(connection: Connection, statement: str) -> None:
-    connection.exec_driver_sql(statement.replace("%", "%%"))
+    connection.exec_driver_sql(for_driver(connection.engine, statement))
 
 
 def _conditions(guard: PairGuard, plain: str, sealed: str, changed: Callable[[str], str]) -> tuple[str, str]:
@@ -127,19 +128,19 @@ def _conditions(guard: PairGuard, plain: str, sealed: str, changed: Callable[[st
 
 
 def _ddl(engine: Engine, guard: PairGuard) -> list[str]:
-    quote = engine.dialect.identifier_preparer.quote
-    plain, sealed, table = quote(guard.plaintext), quote(guard.sealed), _table(engine, guard)
+    plain, sealed = (exact_name(engine, name) for name in (guard.plaintext, guard.sealed))
+    table = _table(engine, guard)
     name = guard.named(guard.rule)
+    place = exact_place(engine, guard.table.schema, name)
     said = SAID.format(guard.plaintext, guard.sealed).replace("'", "''")[:120]
     match _family(engine):
         case "postgresql":
             as_bytes = '(NEW.{0})::text COLLATE "C" IS DISTINCT FROM (OLD.{0})::text COLLATE "C"'
             insert, update = _conditions(guard, plain, sealed, as_bytes.format)
-            function = _placed(engine, guard, name)
-            refuse = f"$$ BEGIN RAISE EXCEPTION '{said}' USING ERRCODE = '23514'; END $$"
-            row = f"FOR EACH ROW WHEN ({{}}) EXECUTE FUNCTION {function}()"
+            refuse = f"$$ BEGIN RAISE EXCEPTION USING MESSAGE = '{said}', ERRCODE = '23514'; END $$"
+            row = f"FOR EACH ROW WHEN ({{}}) EXECUTE FUNCTION {place}()"
             return [
-                f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS {refuse}",
+                f"CREATE OR REPLACE FUNCTION {place}() RETURNS trigger LANGUAGE plpgsql AS {refuse}",
                 f"CREATE TRIGGER {name}_i BEFORE INSERT ON {table} {row.format(insert)}",
                 f"CREATE TRIGGER {name}_u BEFORE UPDATE ON {table} {row.format(update)}",
                 # Also for what logical replication applies, and for a session that calls itself a replica.
@@ -151,7 +152,7 @@ def _ddl(engine: Engine, guard: PairGuard) -> list[str]:
             insert, update = _conditions(guard, plain, sealed, as_bytes.format)
             refuse = f"SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{said}'; END IF; END"
             return [
-                f"CREATE TRIGGER {_placed(engine, guard, name)}_{kind} BEFORE {event} ON {table} FOR EACH ROW"
+                f"CREATE TRIGGER {place}_{kind} BEFORE {event} ON {table} FOR EACH ROW"
                 f" BEGIN IF {condition} THEN {refuse}"
                 for kind, event, condition in (("i", "INSERT", insert), ("u", "UPDATE", update))
             ]
@@ -159,7 +160,7 @@ def _ddl(engine: Engine, guard: PairGuard) -> list[str]:
             as_bytes = "CAST(NEW.{0} AS BLOB) IS NOT CAST(OLD.{0} AS BLOB)"
             insert, update = _conditions(guard, plain, sealed, as_bytes.format)
             return [
-                f"CREATE TRIGGER {_placed(engine, guard, name)}_{kind} BEFORE {event} ON {quote(guard.table.name)}"
+                f"CREATE TRIGGER {place}_{kind} BEFORE {event} ON {exact_name(engine, guard.table.name)}"
                 f" WHEN {condition} BEGIN SELECT RAISE(ABORT, '{said}'); END"
                 for kind, event, condition in (("i", "INSERT", insert), ("u", "UPDATE", update))
             ]
@@ -168,11 +169,11 @@ def _ddl(engine: Engine, guard: PairGuard) -> list[str]:
 def _undo(engine: Engine, guard: PairGuard, rule: PairRule) -> list[str]:
     name = guard.named(rule)
     if _family(engine) != "postgresql":
-        return [f"DROP TRIGGER IF EXISTS {_placed(engine, guard, name)}_{kind}" for kind in "iu"]
+        return [f"DROP TRIGGER IF EXISTS {exact_place(engine, guard.table.schema, name)}_{kind}" for kind in "iu"]
     table = _table(engine, guard)
     return [
         *(f"DROP TRIGGER IF EXISTS {name}_{kind} ON {table}" for kind in "iu"),
-        f"DROP FUNCTION IF EXISTS {_placed(engine, guard, name)}()",
+        f"DROP FUNCTION IF EXISTS {exact_place(engine, guard.table.schema, name)}()",
     ]
 
 
@@ -184,9 +185,4 @@ def _family(engine: Engine) -> str:
 
 
 def _table(engine: Engine, guard: PairGuard) -> str:
-    return _placed(engine, guard, engine.dialect.identifier_preparer.quote(guard.table.name))
-
-
-def _placed(engine: Engine, guard: PairGuard, quoted: str) -> str:
-    schema = guard.table.schema
-    return quoted if schema is None else f"{engine.dialect.identifier_preparer.quote(schema)}.{quoted}"
+    return exact_place(engine, guard.table.schema, guard.table.name)

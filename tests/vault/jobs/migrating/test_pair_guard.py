@@ -4,7 +4,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, text, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    create_engine,
+    insert,
+    text,
+    update,
+)
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -91,6 +102,21 @@ def test_a_guard_refuses_just_what_its_rule_says(at: Clients, rule: PairRule) ->
                     refused.add(name)
             connection.rollback()
     assert refused == REFUSED[rule]
+
+
+@pytest.mark.parametrize("name", ["a%b", "a%sb's", "%(n)s"])
+def test_a_table_may_have_any_name(database_url: str, name: str) -> None:
+    engine = create_engine(database_url)
+    odd = Table(name, MetaData(), Column("id", Integer), Column("p'%", Integer), Column("s %s", LargeBinary(9)))
+    odd.create(engine)
+    for rule in PairRule:
+        odd_guard = PairGuard(odd, "p'%", "s %s", rule)
+        make_pair_guard(engine, odd_guard)
+        assert guarded_by(engine, odd_guard) == {rule}
+        with pytest.raises(DBAPIError, match="noisevault: p'% and s %s must"), engine.begin() as connection:
+            connection.execute(insert(odd), {"p'%": 1})
+    drop_pair_guard(engine, odd_guard)
+    assert guarded_by(engine, odd_guard) == set()
 
 
 def test_one_guard_follows_another(at: Clients) -> None:
