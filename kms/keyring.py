@@ -74,7 +74,7 @@ class Keyring:
         by = refresh if isinstance(refresh, RefreshBy) else RefreshBy()
         self.beside: LeasesBeside = LeasesBeside(leases, self.clock, by.jitter, self._attended)
         reading, kept = (self._reload, self._end_sealing, self._sealed), self.beside
-        parts = RefreshParts(self._lease, self._unwrapped, self._counter, *reading, kept.renew)
+        parts = RefreshParts(self._lease, self._unwrapped, self._counter, *reading, kept.renew, self._is_closed)
         self._refresh = Refresh(name, leases, self.clock, by.jitter, parts)
         self._refresher = Refresher(self._refresh.step, name, by.bell, enabled=refresh is not False)
         self.lifecycle: KeyLifecycle = KeyLifecycle(store, provider, self._reload, leases, random)
@@ -234,6 +234,9 @@ class Keyring:
         state = self._lease.reload(enough)
         self._end_sealing()
         return state
+
+    def _is_closed(self) -> bool:
+        return self._closed
 
     def _require_open(self) -> None:
         if self._closed:

@@ -39,7 +39,7 @@ class RefreshParts:
 
     reload: reads the state and tells the keyring. end_sealing: ends the leases of the keys that seal, whose holders
     then ask again. sealed: the purposes that this process seals for, as they become known. renew_beside: renews the
-    leases on what lies beside the keys, and tells when to call again.
+    leases on what lies beside the keys, and tells when to call again. is_closed: whether the keyring was closed.
     """
 
     state: StateLease[KeyringState]
@@ -49,6 +49,7 @@ class RefreshParts:
     end_sealing: Callable[[], None]
     sealed: Collection[Purpose]
     renew_beside: Callable[[], float]
+    is_closed: Callable[[], bool]
 
 
 class Refresh:
@@ -69,6 +70,7 @@ class Refresh:
         self._end_sealing = parts.end_sealing
         self._sealed = parts.sealed
         self._renew_beside = parts.renew_beside
+        self._is_closed = parts.is_closed
         self._sleep = min(LONGEST_SLEEP, leases.sealing / LOOKS_A_LEASE, leases.unwrapped_soft / LOOKS_A_LEASE)
         self.forget_after_fork()
 
@@ -102,6 +104,8 @@ class Refresh:
             except UnavailableError as error:
                 self._tell("store", f"it seals on for {self._leases.sealing:g} s at most: {error}")
             except KmsError as error:
+                if self._is_closed():  # while this step was on its way: nothing is amiss
+                    return float("inf")
                 self._not_before["state"] = self._clock() + RETRY_SECONDS
                 self._state.end()
                 self._end_sealing()

@@ -261,6 +261,17 @@ def test_a_keyring_that_is_gone_ends_at_once(
         keyring.sealing(DATA)
 
 
+def test_a_step_that_was_on_its_way_when_the_keyring_was_closed_complains_of_nothing(
+    keyring: Keyring, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    keyring.warm()
+    refresh = drawn(keyring, 0)
+    keyring.close()
+    clock.advance(91)
+    assert refresh.step() > 0
+    assert caplog.text == ""
+
+
 def test_an_outage_of_the_store_is_told_and_asked_about_every_5_seconds(
     keyring: Keyring,
     store: KeyStore,

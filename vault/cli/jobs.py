@@ -80,7 +80,7 @@ def failed(
         else:
             _say(f"{row['job']} {row['table_name']} {row['row_key']} {row['column_name']}: {row['reason']}")
     if not rows and not as_json:
-        _say("no row was left by a job")
+        _say("no row is listed")
 
 
 def _wish(wish: JobWish, table: str | None, job: str | None, policy: Any, models: str | None) -> None:

@@ -25,7 +25,7 @@ def spoil(folder: Path) -> None:
 
 def test_before_any_job_there_is_nothing_to_list_or_to_steer(loaded: Run) -> None:
     assert "no job was begun" in loaded("jobs", "list").out
-    assert loaded("jobs", "failed").out == "no row was left by a job\n"
+    assert loaded("jobs", "failed").out == "no row is listed\n"
     refused = loaded("jobs", "pause")
     assert (refused.status, "no such job runs now" in refused.err) == (1, True)
 
@@ -52,7 +52,7 @@ def test_how_jobs_ended_and_what_they_left_is_listed(
     assert "reencrypt visit [2, 1] diagnosis: these bytes are not a sealed value" in loaded("jobs", "failed").out
     (left,) = [json.loads(line) for line in loaded("jobs", "failed", "visit", "--json").out.splitlines()]
     assert (left["row_key"], left["column_name"]) == ("[2, 1]", "diagnosis")
-    assert loaded("jobs", "failed", "other").out == "no row was left by a job\n"
+    assert loaded("jobs", "failed", "other").out == "no row is listed\n"
     assert loaded("jobs", "failed", "other", "--json").out == ""
 
 
