@@ -1,6 +1,7 @@
 """Clear: the plaintext of a field that is sealed-only is set NULL, where a sealed value beside it opens.
 
-What has no sealed value, or one that does not open, would be lost: it is left, and listed.
+What has no sealed value, or one that does not open, would be lost: it is left, and listed. So is one that says
+something else than its sealed value, which no write through the mapping leaves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from vault.opened import OpenedVault
 __all__ = ["Clear"]
 
 ALONE: Final = "the plaintext has no sealed value beside it, and would be lost: see whether it is one, and set it NULL"
+OTHER: Final = "the plaintext is not what is sealed beside it, and would be lost: see which is right, and set it NULL"
 PLAINTEXT: Final = "plaintext"
 
 
@@ -58,11 +60,13 @@ class Clear:
     def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
         pair, changes, failed = self._pair, [], []
         full = [row for row in rows if row[pair.plaintext] is not None]
-        for row, opened in zip(full, pair.opened(full), strict=True):
+        for row, opened, plain in zip(full, pair.opened(full), pair.handed_over(full), strict=True):
             if isinstance(opened, FieldError):
                 failed.append(pair.failed(row, pair.sealed, opened))
             elif opened is None:
                 failed.append(Failed(key_of(self.table, row), pair.plaintext, ALONE))
+            elif pair.keeps_exactly and (isinstance(plain, FieldError) or not pair.are_one(plain, opened)):
+                failed.append(Failed(key_of(self.table, row), pair.plaintext, OTHER))
             else:
                 changes.append(Change(key_of(self.table, row), pair.old(row), (None,)))
         return changes, failed

@@ -7,15 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
+    CHAR,
     JSON,
+    Boolean,
     Column,
     ColumnElement,
+    Date,
+    Enum,
     Float,
+    Integer,
     Interval,
     RowMapping,
     Select,
+    String,
     Table,
     TypeDecorator,
+    Uuid,
     func,
     select,
 )
@@ -79,6 +86,12 @@ class TwoColumns:
         """
         alone = isinstance(self.owner.plaintext_type, JSON | Float | Interval | TypeDecorator)
         return [self.sealed] if alone else [self.plaintext, self.sealed]
+
+    @property
+    def keeps_exactly(self) -> bool:
+        """Whether the plaintext column gives back what it is given; one of fewer digits, or a padded one, does not."""
+        kind = self.owner.plaintext_type
+        return isinstance(kind, String | Integer | Boolean | Date | Uuid) and not isinstance(kind, CHAR | Enum)
 
     @property
     def reads(self) -> list[str]:

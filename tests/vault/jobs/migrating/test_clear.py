@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import CHAR, Float, Integer, Numeric, String, Text, text, update
 from sqlalchemy.orm import Session
 
 from tests.vault.jobs.migrating.test_backfill import to_phase
@@ -12,7 +14,8 @@ from tests.vault.jobs.two_columns_tables import MAIL, Client, Clients, clients
 from vault.changeover.phase import Phase
 from vault.jobs.engine import Job
 from vault.jobs.job_store import JobState
-from vault.jobs.migrating.clear import ALONE, Clear
+from vault.jobs.migrating.clear import ALONE, OTHER, Clear
+from vault.jobs.migrating.two_columns import TwoColumns
 from vault.jobs.quarantine import listed
 
 
@@ -47,3 +50,28 @@ def test_a_plaintext_without_a_sealed_value_that_opens_is_left_and_listed(at: Cl
     assert found["[5]"] == ("mail", ALONE)
     assert found["[3]"][0] == "mail_sealed"
     assert "pasted" not in str(found)
+
+
+def test_a_plaintext_that_is_another_value_is_left_and_listed(at: Clients) -> None:
+    """As of a program that went past the mapping while no guard was there."""
+    too_long = "as long as the sealed column takes no more"
+    with at.engine.begin() as connection:
+        for key, value in {1: "another", 2: "2@X", 3: too_long[:40]}.items():
+            connection.execute(update(at.table).where(at.table.c.id == key).values(mail=value))
+    tally = at.run(Clear(MAIL, at.opened))
+    assert (tally.rewritten, tally.failed, tally.outcome) == (2, 3, JobState.INCOMPLETE)
+    with at.engine.connect() as connection:
+        found = listed(connection)
+    assert {row.row_key: row.reason for row in found} == dict.fromkeys(("[1]", "[2]", "[3]"), OTHER)
+    assert [row[0] for row in at.stored().values()] == [None, "another", "2@X", too_long[:40], None, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "exact"),
+    [(Text(), True), (String(9), True), (Integer(), True), (CHAR(9), False), (Float(), False), (Numeric(9, 2), False)],
+)
+def test_a_column_that_keeps_less_than_it_is_given_is_not_compared(at: Clients, kind: Any, exact: bool) -> None:
+    """Of those a difference is the column's, not the program's."""
+    pair = TwoColumns(MAIL, at.opened)
+    pair.owner = SimpleNamespace(plaintext_type=kind)  # type: ignore[assignment]
+    assert pair.keeps_exactly is exact
