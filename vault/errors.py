@@ -24,6 +24,7 @@ __all__ = [
     "JobTablesError",
     "KeyInUseError",
     "ModeChangedError",
+    "NoSuchStepError",
     "NotSealedError",
     "OtherTenantError",
     "PolicyError",
@@ -126,6 +127,10 @@ class KeyInUseError(VaultError):
 
 class ChangeoverError(VaultError):
     """A changeover cannot begin, go on or end as it was asked to; the message says what it waits for."""
+
+
+class NoSuchStepError(ChangeoverError, ValueError):
+    """A changeover is not in a phase from which the step leads: it goes one at a time, or somebody else moved it."""
 
 
 class ModeChangedError(VaultError):

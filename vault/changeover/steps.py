@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from vault.changeover.phase import NOWHERE, Changeover, Phase, asked_in
+from vault.errors import NoSuchStepError
 
 __all__ = ["ENDS", "STEPS", "Evidence", "Need", "Next", "end_of", "next_step", "place_of_proof"]
 
@@ -80,10 +81,12 @@ def place_of_proof(changeover: Changeover, to: Phase) -> str | None:
 def next_step(changeover: Changeover, to: Phase, found: Evidence, now: datetime, lease: timedelta) -> Next:
     """Whether the changeover may go to that phase. found: of place_of_proof(). now: by the earlier of two clocks.
 
-    Raises: ValueError for a step that there is not.
+    Raises: NoSuchStepError.
     """
     if (changeover.phase, to) not in STEPS:
-        raise ValueError(f"{changeover.subject.label} goes one phase at a time, not from {changeover.phase} to {to}")
+        raise NoSuchStepError(
+            f"{changeover.subject.label} goes one phase at a time, not from {changeover.phase} to {to}"
+        )
     # Nobody is elsewhere than in the phases of a step that is taken back, or of a begin.
     at_once = changeover.came_from in {to, changeover.phase}
     ready_at = changeover.since if at_once else changeover.since + lease
@@ -96,9 +99,9 @@ def next_step(changeover: Changeover, to: Phase, found: Evidence, now: datetime,
 
 
 def end_of(changeover: Changeover, found: Evidence, now: datetime, lease: timedelta) -> Next:
-    """Whether it may end where it is. found: of the place that is left. Raises: ValueError in the middle of it."""
+    """Whether it may end where it is. found: of the place that is left. Raises: NoSuchStepError in the middle of it."""
     if changeover.phase not in ENDS:
-        raise ValueError(f"{changeover.subject.label} is in the middle of its changeover and does not end here")
+        raise NoSuchStepError(f"{changeover.subject.label} is in the middle of its changeover and does not end here")
     ready_at = changeover.since + lease
     needs = set(ENDS[changeover.phase])
     if left_by(changeover) == NOWHERE:

@@ -75,7 +75,7 @@ class ChangeoverStore:
     def may_step(self, subject: Subject, to: Phase, parts: Iterable[Part]) -> Next:
         """Whether the step may be made now. parts: where the changeover takes place; each must have the evidence.
 
-        Raises: ChangeoverError if none is under way; ValueError for a step that there is not.
+        Raises: ChangeoverError if none is under way; NoSuchStepError.
         """
         with locked(self.key_store.engine, self.keyring_id, self.key_store.now()) as keyring:
             return self._may_step(keyring, self._required(keyring.connection, subject), to, parts)

@@ -1,7 +1,7 @@
 """Empty slots: the slot that an index has left loses its terms, so that nothing depends on their key any more."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, RowMapping, Select, Table, func, not_, or_, select
@@ -18,8 +18,11 @@ class EmptySlots:
 
     name = "reindex-empty"
 
-    def __init__(self, table: Table, moves: Sequence[SlotMove]) -> None:
-        """table: as it is mapped. moves: the slots that are written no more."""
+    def __init__(
+        self, table: Table, moves: Sequence[SlotMove], require_left: Callable[[], None] = lambda: None
+    ) -> None:
+        """table: as it is mapped. moves: the slots that are written no more. require_left: raises where they are."""
+        self._require_left = require_left
         self.table = with_term_columns(table, moves)
         self._moves = moves
         self._terms = [move.term_column for move in moves]
@@ -41,9 +44,11 @@ class EmptySlots:
         return self._terms
 
     def refresh(self) -> None:
-        """Nothing decides it but the slots."""
+        """Raises: as require_left."""
+        self._require_left()
 
     def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
+        self._require_left()
         changes = []
         for row in rows:
             old = tuple(row[name] for name in self._terms)

@@ -19,6 +19,7 @@ from vault.changeover.steps import Need, Next, left_by, place_of_proof
 from vault.changeover.store import ChangeoverStore, Part
 from vault.changeover.tables import is_of
 from vault.definitions.definition_tables import index_slot_table
+from vault.errors import ChangeoverError, NoSuchStepError
 from vault.index.slot_storage import drop_slot_index, index_slot_column
 from vault.jobs.engine import Tally
 from vault.jobs.job_store import JobState
@@ -95,7 +96,12 @@ class IndexSteps:
             now = self.changeovers.find(self.subject)
             if now is None:
                 return Standing(None, tallies=tuple(self._tallies))
-            waits = once(now)
+            try:
+                waits = once(now)
+            except NoSuchStepError:
+                if self.changeovers.find(self.subject) == now:
+                    raise
+                continue  # somebody else moved it meanwhile
             if isinstance(waits, Next):
                 only_time = waits.missing == {Need.LEASE}
                 return Standing(now, str(waits), waits.ready_at if only_time else None, tuple(self._tallies))
@@ -211,7 +217,7 @@ class IndexSteps:
             return Next(frozenset({Need.LEASE}), waits.ready_at)
         if place != NOWHERE and Need.EMPTY in waits.missing:
             for table, members in self._by_table():
-                work = EmptySlots(table, [member.move(place) for member in members])
+                work = EmptySlots(table, [member.move(place) for member in members], lambda: self._require_left(place))
                 if self._ran(work).outcome is not JobState.COMPLETE:
                     return "rows still have a term in the slot that is left: run it again"
             for member in self.members:
@@ -234,6 +240,15 @@ class IndexSteps:
                 )
         self.refresh()
         return ""
+
+    def _require_left(self, place: str) -> None:
+        """While rows are emptied. Raises: ChangeoverError where somebody has gone back, so that it is written again.
+
+        Within a lease after that it is not asked yet, and a batch takes less.
+        """
+        now = self.changeovers.find(self.subject)
+        if now is None or place in now.written:
+            raise ChangeoverError(f"{self.subject.label}: slot {place} is not left any more: somebody changed it")
 
     def _is_used_by_others(self, place: str) -> bool:
         """Whether another keyring, such as another tenant's, has its terms of the same table in this slot."""

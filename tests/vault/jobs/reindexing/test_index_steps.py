@@ -17,14 +17,17 @@ from tests.servers.databases import SERVERS
 from tests.vault.jobs.indexed_people import LEASE, SSN, People, Process, definition_in, person_table
 from vault.changeover.guard import drop_guard, is_guarded, make_guard
 from vault.changeover.phase import Phase
-from vault.errors import DefinitionChangedError
+from vault.errors import ChangeoverError, DefinitionChangedError
 from vault.index.change import begin_field_changes, record_removal
 from vault.index.slot_storage import drop_slot_index
 from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.events import Advanced, Event
 from vault.jobs.job_store import JobState
 from vault.jobs.left_rows import FREE, LOCKED
+from vault.jobs.pace import PaceSettings
 from vault.jobs.quarantine import listed
 from vault.jobs.reindexing.index_steps import IndexSteps, Standing
+from vault.jobs.work import Work
 from vault.normalise import casefold
 from vault.normalisers.parts import last_four
 from vault.terms.term import BlindIndex
@@ -376,3 +379,44 @@ def test_a_guard_that_was_lost_is_made_anew_and_the_rows_are_looked_at_again(peo
     drop_guard(people.engine, member.guard("b", given))
     until(steps.forward, Phase.DUAL_ASK_NEW)
     assert is_guarded(people.engine, member.guard("b", given))
+
+
+def test_another_command_that_went_on_meanwhile_is_followed(people: People) -> None:
+    table = person_table(EXACT)
+    people.process(table).insert(1, "one")
+    rotate(people)
+    begin(people.steps(table), people, table)
+    until(people.steps(table).forward, Phase.DUAL_ASK_OLD)
+
+    def overtaken(work: Work) -> Tally:
+        until(people.steps(table).forward, Phase.DUAL_ASK_NEW)
+        return Job(work, people.engine, JobSettings()).run()
+
+    steps = people.steps(table, run=overtaken)
+    assert steps.forward().changeover.phase is Phase.DUAL_ASK_NEW  # type: ignore[union-attr]
+
+
+def test_a_slot_is_not_emptied_any_more_once_somebody_goes_back(people: People) -> None:
+    table = person_table(EXACT)
+    process = people.process(table)
+    for key in range(30):
+        process.insert(key, f"ssn {key}")
+    rotate(people)
+    begin(people.steps(table), people, table)
+    until(people.steps(table).forward, Phase.NEW)
+    time.sleep(people.lease)
+
+    def gone_back(work: Work) -> Tally:
+        def meanwhile(event: Event) -> None:
+            if isinstance(event, Advanced) and event.seen == 10:
+                until(people.steps(table).back, Phase.DUAL_ASK_NEW)
+
+        return Job(work, people.engine, JobSettings(PaceSettings(most_rows=10)), notify=meanwhile).run()
+
+    steps = people.steps(table, run=gone_back)
+    with pytest.raises(ChangeoverError, match="slot a is not left any more"):
+        steps.forward()
+    assert people.nulls("ssn_bidx_a") < 30
+    until(people.steps(table).back, None)
+    assert people.nulls("ssn_bidx_a") == 0
+    assert process.find("ssn 3") == [3]
