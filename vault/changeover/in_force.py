@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Engine, LargeBinary, cast, literal, null, select, union_all
 
@@ -15,12 +15,16 @@ from kms.data_key import ENDED
 from kms.fork import forget_in_child
 from kms.key_database import reading
 from kms.keyring import Keyring
-from vault.changeover.phase import Changeover, Phase, Subject
+from vault.changeover.phase import NOWHERE, Changeover, Phase, Subject
 from vault.changeover.tables import changeover_table
 from vault.definitions.definition_tables import index_slot_table
 from vault.definitions.index_slot import SlotKeys, SlotPin
+from vault.errors import ChangeoverError
 
 __all__ = ["Held", "InForce", "InForceLease", "read_in_force"]
+
+# All that there are: the slots of an index, and the columns of a migrating field.
+PLACES: Final = frozenset({NOWHERE, "a", "b", "plaintext", "sealed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ def read_in_force(engine: Engine, keyring_id: bytes, name: str) -> InForce:
     changeovers = {}
     for row in rows:
         subject = Subject(row.table_name, row.column_name, row.index_name)
-        if row.phase == 0:
+        if row.key_id is not None:
             pins.setdefault(subject, {})[row.old_place] = SlotPin(bytes(row.key_id), row.generation)
         else:
             changeovers[subject] = changeover_from(row)
@@ -113,12 +117,16 @@ def read_in_force(engine: Engine, keyring_id: bytes, name: str) -> InForce:
 
 
 def changeover_from(row: Any) -> Changeover:
-    """The changeover that a row of the table says."""
-    return Changeover(
-        Subject(row.table_name, row.column_name, row.index_name),
-        row.old_place,
-        row.new_place,
-        Phase(row.phase),
-        Phase(row.came_from),
-        datetime.fromisoformat(row.since),
-    )
+    """The changeover that a row of the table says. Raises: ChangeoverError for what no command writes."""
+    subject = Subject(row.table_name, row.column_name, row.index_name)
+    try:
+        phases, since = (Phase(row.phase), Phase(row.came_from)), datetime.fromisoformat(row.since)
+        places = {row.old_place, row.new_place} <= PLACES and row.old_place != row.new_place
+        known = places and since.utcoffset() is not None
+    except ValueError:
+        known = False
+    if not known:
+        raise ChangeoverError(
+            f"what noisevault_changeover says of {subject.label} was written by no command: restore the key store"
+        )
+    return Changeover(subject, row.old_place, row.new_place, *phases, since)

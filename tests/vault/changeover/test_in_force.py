@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from kms.errors import LeaseExpiredError
+from kms.key_database import writing
 from kms.key_store import KeyStore
 from kms.keyring import Keyring
 from tests.kms.manual_clock import ManualClock
@@ -13,8 +14,10 @@ from tests.kms.scripted_provider import ScriptedProvider
 from tests.vault.phases import set_phase
 from vault.changeover.in_force import InForceLease, read_in_force
 from vault.changeover.phase import Phase, Subject
+from vault.changeover.tables import changeover_table
 from vault.definition_store import register
 from vault.definitions.definition import FieldDefinition
+from vault.errors import ChangeoverError
 from vault.terms.term import BlindIndex
 
 NAME = FieldDefinition("patients", "name", "str/1", indexes=(BlindIndex(),))
@@ -44,6 +47,29 @@ def test_one_query_tells_of_all_indexes_and_migrations_of_the_keyring(
     assert found.changeovers[BIDX].written == ("a", "b")
     assert found.changeovers[Subject("patients", "born", "")].asked == "sealed"
     assert not read_in_force(store.engine, other.id, "other").changeovers
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"phase": 9},
+        {"phase": 0},
+        {"came_from": 7},
+        {"since": "yesterday"},
+        {"since": "2026-01-01T00:00:00"},
+        {"new_place": "c"},
+        {"new_place": "a"},
+    ],
+)
+def test_what_was_written_by_hand_is_refused_in_one_line(
+    store: KeyStore, keyring: Keyring, values: dict[str, object]
+) -> None:
+    register(store.engine, [NAME], keyring)
+    set_phase(store, keyring, BIDX, Phase.DUAL_ASK_OLD)
+    with writing(store.engine) as connection:
+        connection.execute(update(changeover_table).values(values))
+    with pytest.raises(ChangeoverError, match=r"patients\.name index bidx was written by no command"):
+        read_in_force(store.engine, keyring.id, "main")
 
 
 def test_it_is_relied_on_for_a_sealing_lease_and_no_longer(store: KeyStore, keyring: Keyring) -> None:
