@@ -6,7 +6,7 @@ is told, not waited for.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from sqlalchemy import Engine, Table, delete, select
@@ -169,7 +169,7 @@ class IndexSteps:
         """Bring every row to have the place that the step would ask, and prove it; what that waits for."""
         place = place_of_proof(now, to)
         if place is None:
-            return ""
+            return self._complete_again(now, to)
         short = self._fill(place)
         waits = self.changeovers.may_step(self.subject, to, self.parts)
         # Until the lease is over, services that have not heard of the phase write rows without a term: no harm is done.
@@ -183,6 +183,15 @@ class IndexSteps:
         if waits.missing or not self._is_guarded(now, place):
             return self._prove(now, place)
         return ""
+
+    def _complete_again(self, now: Changeover, to: Phase) -> str | Next:
+        """A step that is taken back needs no proof, but where a command took the guard away to go back further."""
+        if to is not Phase.DUAL_ASK_NEW or now.new == NOWHERE or self._is_guarded(now, now.new):
+            return ""
+        ready_at = now.since + self.changeovers.lease
+        if datetime.now(UTC) < ready_at:
+            return Next(frozenset({Need.LEASE}), ready_at)
+        return self._prove(now, now.new)
 
     def _prove(self, now: Changeover, place: str) -> str:
         self.changeovers.withdraw(self.subject, place, [member.part for member in self.members])

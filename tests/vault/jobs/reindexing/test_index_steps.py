@@ -420,3 +420,23 @@ def test_a_slot_is_not_emptied_any_more_once_somebody_goes_back(people: People) 
     until(people.steps(table).back, None)
     assert people.nulls("ssn_bidx_a") == 0
     assert process.find("ssn 3") == [3]
+
+
+def test_a_command_that_dies_on_its_way_back_leaves_nothing_unguarded(people: People) -> None:
+    """It took the guard away, and another goes forward again; a process that slept wrote meanwhile."""
+    table = person_table(EXACT)
+    process = people.process(table)
+    process.insert(1, "one")
+    rotate(people)
+    begin(people.steps(table), people, table)
+    until(people.steps(table).forward, Phase.DUAL_ASK_NEW)
+    steps = people.steps(table)
+    steps.changeovers.step(SSN, Phase.DUAL_ASK_OLD, steps.parts, who="ann", why="a test")
+    (member,) = steps.members
+    steps.changeovers.withdraw(SSN, "b")
+    drop_guard(people.engine, member.guard("b"))
+    with people.engine.begin() as connection:
+        connection.execute(text("UPDATE person SET ssn_bidx_b = NULL WHERE id = 1"))
+    until(steps.forward, Phase.DUAL_ASK_NEW)
+    assert people.nulls("ssn_bidx_b") == 0
+    assert is_guarded(people.engine, member.guard("b", ("ssn",)))
