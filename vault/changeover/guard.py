@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from vault.changeover.exact_sql import exact_name, exact_place, for_driver
 from vault.errors import ChangeoverError
 
-__all__ = ["Guard", "drop_guard", "is_guarded", "make_guard", "wait_for_writers"]
+__all__ = ["Guard", "drop_guard", "is_guarded", "is_not_allowed", "make_guard", "wait_for_writers"]
 
 MARIADB: Final = frozenset({"mysql", "mariadb"})
 # Ours: writers queue behind whoever waits for the table, so it is asked for shortly, and again.
@@ -74,7 +74,7 @@ def make_guard(engine: Engine, guard: Guard) -> None:
         try:
             _patiently(engine, guard.undo(engine) + guard.ddl(engine), guard.table)
         except DBAPIError as error:
-            if not _is_not_allowed(error):
+            if not is_not_allowed(error):
                 raise
             statements = ";\n".join(guard.ddl(engine))
             raise ChangeoverError(
@@ -89,7 +89,7 @@ def drop_guard(engine: Engine, guard: Guard) -> None:
     try:
         _patiently(engine, guard.undo(engine), guard.table)
     except DBAPIError as error:
-        if not _is_not_allowed(error):
+        if not is_not_allowed(error):
             raise
         statements = ";\n".join(guard.undo(engine))
         raise ChangeoverError(
@@ -276,6 +276,7 @@ def _has_waited(error: DBAPIError) -> bool:
     )
 
 
-def _is_not_allowed(error: DBAPIError) -> bool:
+def is_not_allowed(error: DBAPIError) -> bool:
+    """Whether the role lacks a right, for a trigger or its function."""
     arguments = getattr(error.orig, "args", ()) or (None,)
     return getattr(error.orig, "sqlstate", None) in NOT_ALLOWED_SQLSTATES or arguments[0] in NOT_ALLOWED_CODES

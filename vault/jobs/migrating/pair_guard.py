@@ -14,12 +14,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, NoReturn
 
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.exc import DBAPIError
 
 from vault.changeover.exact_sql import exact_name, exact_place, for_driver
+from vault.changeover.guard import is_not_allowed
 from vault.errors import ChangeoverError
 from vault.jobs.contention import was_ended_for_another
 from vault.jobs.short_transaction import MARIADB, short_transaction
@@ -57,7 +58,7 @@ class PairGuard:
 def make_pair_guard(engine: Engine, guard: PairGuard) -> None:
     """Make it, and then take those of other rules away; nothing where it is there alone.
 
-    Raises: ChangeoverError when writers do not let go; DBAPIError when this role may not.
+    Raises: ChangeoverError when writers do not let go, and where this role may not, with the statements to run.
     """
     if guarded_by(engine, guard) == {guard.rule}:
         return
@@ -94,11 +95,23 @@ def _patiently(engine: Engine, statements: list[str], table: str) -> None:
                 for statement in statements:
                     _run(connection, statement)
         except DBAPIError as error:
+            if is_not_allowed(error):
+                break
             if not was_ended_for_another(error) and "locked" not in str(error.orig):
                 raise
         else:
             return
         time.sleep(PAUSE_SECONDS)
+    else:
+        _held_for_long(table)
+    script = ";\n".join(statements)
+    raise ChangeoverError(
+        f"this role may not change the triggers of {table}: let its owner run what follows, then go on by the same"
+        f" command\n{script};"
+    )
+
+
+def _held_for_long(table: str) -> NoReturn:
     raise ChangeoverError(
         f"some transaction has held {table} for long: end it, or come back later, by the same command"
     )

@@ -1,5 +1,6 @@
 """Pair guard: what old programs, sleepers and textual SQL write is refused by the database, and nothing else is."""
 
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Table,
     create_engine,
     insert,
+    make_url,
     text,
     update,
 )
@@ -22,6 +24,7 @@ from sqlalchemy.orm import Session
 from tests.vault.jobs.migrating.test_backfill import to_phase
 from tests.vault.jobs.two_columns_tables import RAW, Client, Clients, clients
 from vault.changeover.phase import Phase
+from vault.errors import ChangeoverError
 from vault.jobs.migrating import pair_guard
 from vault.jobs.migrating.pair_guard import PairGuard, PairRule, drop_pair_guard, guarded_by, make_pair_guard
 
@@ -172,3 +175,23 @@ def test_at_no_moment_is_there_no_guard_while_one_follows_another(at: Clients, m
     make_pair_guard(at.engine, guard(PairRule.MATCHED))
     assert set() not in seen
     assert guarded_by(at.engine, guard(PairRule.PAIRED)) == {PairRule.MATCHED}
+
+
+@pytest.mark.postgres
+def test_a_role_that_may_not_is_told_what_its_owner_is_to_run(postgres_url: str, tmp_path: Path) -> None:
+    with clients(postgres_url, tmp_path) as at:
+        role = f"clerk_{secrets.token_hex(4)}"
+        with at.engine.begin() as connection:
+            connection.execute(text(f"CREATE ROLE {role} LOGIN"))
+            connection.execute(text(f"GRANT SELECT, INSERT, UPDATE ON client TO {role}"))
+        clerk = create_engine(make_url(postgres_url).set(username=role))
+        with pytest.raises(ChangeoverError, match="may not change the triggers of client") as refused:
+            make_pair_guard(clerk, guard(PairRule.PAIRED))
+        with at.engine.begin() as connection:
+            connection.exec_driver_sql(str(refused.value).split("\n", 1)[1])
+        make_pair_guard(clerk, guard(PairRule.PAIRED))
+        assert guarded_by(at.engine, guard(PairRule.PAIRED)) == {PairRule.PAIRED}
+        with at.engine.begin() as connection:
+            connection.execute(text(f"DROP OWNED BY {role}"))
+            connection.execute(text(f"DROP ROLE {role}"))
+        clerk.dispose()
