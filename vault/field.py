@@ -203,11 +203,12 @@ class Field:
         sealed = list(sealed)
         # Where this definition binds nothing, an older one may.
         opened = open_many(self._opening, sealed, self._rows(len(sealed), rows) or rows)
-        for number, value in enumerate(opened):
-            if isinstance(value, FieldError):
-                value.at(self._table, self._column, row=number)
-                if on_error == "raise":
-                    raise value
+        if any(issubclass(kind, FieldError) for kind in set(map(type, opened))):
+            for number, value in enumerate(opened):
+                if isinstance(value, FieldError):
+                    value.at(self._table, self._column, row=number)
+                    if on_error == "raise":
+                        raise value
         return opened
 
     def terms_many(self, values: Sequence[object]) -> list[dict[str, bytes | None]]:

@@ -41,10 +41,13 @@ from scripts.benchmarks.fresh_vault import fresh_vault
 from scripts.benchmarks.mariadb_server import find_mariadb, mariadb_server
 from scripts.benchmarks.postgres_server import postgres_server
 from vault.attach import attach
-from vault.jobs.change import Change, Failed
+from vault.jobs.change import Failed
+from vault.jobs.changes import Changes
 from vault.jobs.collector import rare_collections
 from vault.jobs.engine import Job
 from vault.jobs.reencrypt import Reencrypt
+from vault.jobs.walking.key_pages import keys_of
+from vault.jobs.walking.read_rows import column_of
 from vault.jobs.walking.stored_key import job_table
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
@@ -80,8 +83,9 @@ class Rewrite:
     def refresh(self) -> None:
         pass
 
-    def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
-        return [Change((row["id"],), (row["note"],), (row["note"][::-1],)) for row in rows], []
+    def renew(self, rows: Sequence[RowMapping]) -> tuple[Changes, list[Failed]]:
+        old = column_of(rows, "note")
+        return Changes(keys_of(self.table, rows), [old], [[value[::-1] for value in old]]), []
 
     def groups(self, within: Sequence[Any] = ()) -> Select[Any]:
         head = func.substr(self.table.c.note, 1, 6).label("head")

@@ -14,6 +14,7 @@ from sqlalchemy.types import Float, LargeBinary, TypeDecorator, TypeEngine
 
 from vault.jobs.change import Change
 from vault.jobs.walking.key_pages import keys_of
+from vault.jobs.walking.read_rows import column_of
 from vault.jobs.walking.stored_key import StoredKey
 from vault.jobs.writing.comparable import stored_column
 from vault.jobs.writing.stored_double import StoredDouble
@@ -48,13 +49,13 @@ def compared_columns(table: Table, names: Sequence[str], dialect: str) -> list[C
 
 
 def with_what_was_read(
-    changes: list[Change], table: Table, names: Sequence[str], rows: Sequence[RowMapping]
-) -> list[Change]:
+    changes: Sequence[Change], table: Table, names: Sequence[str], rows: Sequence[RowMapping]
+) -> Sequence[Change]:
     """The changes of a page, `old` being what compared_columns() read in place of the declared values."""
     if not changes or all(_is_as_read(table.c[name].type) for name in names):
         return changes
     labels = [name if _is_as_read(table.c[name].type) else _label(name) for name in names]
-    old = zip(*([row[label] for row in rows] for label in labels), strict=True)
+    old = zip(*(column_of(rows, label) for label in labels), strict=True)
     read = dict(zip(map(_name, keys_of(table, rows)), old, strict=True))
     return [change._replace(old=read[_name(change.key)]) for change in changes]
 

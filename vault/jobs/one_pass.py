@@ -140,7 +140,7 @@ class Pass:
             )
         return replace(at, after=last)
 
-    def _renew(self, page: ReadablePage) -> tuple[list[Change], list[Failed]]:
+    def _renew(self, page: ReadablePage) -> tuple[Sequence[Change], list[Failed]]:
         if not page.rows:
             return [], page.failed
         changes, failed = self.outage.outlast(lambda: self.work.renew(page.rows))

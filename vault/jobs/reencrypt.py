@@ -27,10 +27,12 @@ from sqlalchemy import (
 
 from kms import KeyringClosedError, LeaseSettings, Purpose
 from vault.field import Field
-from vault.jobs.change import Change, Failed, Key
+from vault.jobs.change import Failed, Key
+from vault.jobs.changes import Changes
 from vault.jobs.renewal import current_header, due_values, is_stale, opens, renew_values
 from vault.jobs.row_keyrings import RowKeyrings, keys_goal, row_keyrings
 from vault.jobs.walking.key_pages import keys_of
+from vault.jobs.walking.read_rows import column_of
 from vault.jobs.walking.stored_key import StoredKey, as_declared, job_table
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.opened import OpenedVault
@@ -108,27 +110,29 @@ class Reencrypt:
                 ages.append((self._now() - active.changed_at).total_seconds())
         return max(0.0, self._lease - max(0.0, min(ages))) if ages else 0.0
 
-    def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
-        stored = {name: [row[name] for row in rows] for name in self._columns}
-        renewed = {name: list(values) for name, values in stored.items()}
+    def renew(self, rows: Sequence[RowMapping]) -> tuple[Changes, list[Failed]]:
+        stored = {name: column_of(rows, name) for name in self._columns}
+        renewed = {name: [*values] for name, values in stored.items()}
         due_rows: set[int] = set()
         failed: dict[int, list[tuple[str, str]]] = defaultdict(list)
         for name, values in stored.items():
             for field, due in self._due(name, rows, values, failed):
                 due_rows.update(due)
-                news = renew_values(field, [values[at] for at in due], self._contexts(name, rows, due))
+                chosen = values if len(due) == len(values) else [values[at] for at in due]
+                news = renew_values(field, chosen, self._contexts(name, rows, due))
+                if len(due) == len(values) and str not in set(map(type, news)):
+                    renewed[name] = news
+                    continue
                 for at, new in zip(due, news, strict=True):
                     if isinstance(new, str):
                         failed[at].append((name, new))
                     else:
                         renewed[name][at] = new
         keys = keys_of(self.table, rows)
-        old, new_rows = zip(*stored.values(), strict=True), zip(*renewed.values(), strict=True)
-        changes = [
-            Change(key, was, now)
-            for at, (key, was, now) in enumerate(zip(keys, old, new_rows, strict=True))
-            if at in due_rows and at not in failed
-        ]
+        changes = Changes(keys, [*stored.values()], [*renewed.values()])
+        kept = due_rows - failed.keys()
+        if len(kept) < len(keys):
+            changes = changes.only([at in kept for at in range(len(keys))])
         return changes, _failed(keys, failed)
 
     def rehearse(self, rows: Sequence[RowMapping]) -> tuple[int, list[Failed]]:
@@ -136,7 +140,7 @@ class Reencrypt:
         failed: dict[int, list[tuple[str, str]]] = defaultdict(list)
         found: set[int] = set()
         for name in self._columns:
-            values = [row[name] for row in rows]
+            values = column_of(rows, name)
             for field, due in self._due(name, rows, values, failed):
                 reasons = opens(field, [values[at] for at in due], self._contexts(name, rows, due))
                 found.update(due)

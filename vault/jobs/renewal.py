@@ -32,9 +32,11 @@ def is_stale(current: bytes, stored: Any) -> bool:
 def due_values(current: bytes, stored: Sequence[Any]) -> list[int]:
     """The places of the stale values. Of a page of sealed values few headers differ, and each is looked at once."""
     if set(map(type, stored)) == {bytes} and min(map(len, stored)) >= OVERHEAD_BYTES:
-        heads = [value[HEAD] for value in stored]
-        stale = {head for head in set(heads) if is_stale(current, head + BODY)}
-        return [at for at, head in enumerate(heads) if head in stale]
+        heads = {value[HEAD] for value in stored}
+        stale = {head for head in heads if is_stale(current, head + BODY)}
+        if len(stale) in {0, len(heads)}:
+            return [*range(len(stored))] if stale else []
+        return [at for at, value in enumerate(stored) if value[HEAD] in stale]
     return [at for at, value in enumerate(stored) if is_stale(current, value)]
 
 
@@ -50,6 +52,8 @@ def renew_values(field: Field, stored: Sequence[Any], rows: Sequence[Row]) -> li
     rows: of a field that is bound to its row, by some generation; empty otherwise. Raises: KmsError.
     """
     values = field.open_many(stored, rows or None, on_error="mark")
+    if not any(issubclass(kind, FieldError) for kind in set(map(type, values))):
+        return _seal(field, values, rows)
     opened = [at for at, value in enumerate(values) if not isinstance(value, FieldError)]
     kept_rows = [rows[at] for at in opened] if rows else []
     renewed: list[bytes | str] = [value.reason if isinstance(value, FieldError) else "" for value in values]

@@ -50,8 +50,8 @@ class Work(Protocol):
         """Read anew, before each pass, what the goal depends on, such as which key is active. Raises: KmsError."""
         ...
 
-    def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
-        """What the rows of a page become, in memory; a row that is not due is in neither list.
+    def renew(self, rows: Sequence[RowMapping]) -> tuple[Sequence[Change], list[Failed]]:
+        """What the rows of a page become, in memory; a row that is not due is in neither.
 
         Raises: KmsError when the keys cannot be had; no row is to blame for that.
         """

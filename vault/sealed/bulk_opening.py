@@ -43,6 +43,12 @@ def open_many(opening: Opening, sealed: Sequence[object], rows: Sequence[Row] | 
     left: list[int] = []
     for start in range(0, len(sealed), CHUNK_VALUES):
         left += _decrypt_chunk(opening, sealed, rows, start, columns)
+    if len(columns) == 1 and not left:
+        (column,) = columns.values()
+        if len(column.numbers) == len(sealed):  # all of them, and in order
+            values = column.values()
+            if values is not None:
+                return values
     opened: list[Any] = [None] * len(sealed)
     for column in columns.values():
         values = column.values()
@@ -93,9 +99,13 @@ def _decrypt_alike(
 
     Raises: KmsError.
     """
-    numbers = [n for n, one in enumerate(sealed[start : start + CHUNK_VALUES], start) if one is not None]
-    values: list[Any] = [sealed[number] for number in numbers]
-    if set(map(type, values)) != {bytes} or len({value[HEAD] for value in values}) != 1:
+    values: Sequence[Any] = sealed[start : start + CHUNK_VALUES]
+    numbers: Sequence[int] = range(start, start + len(values))
+    kinds = set(map(type, values))
+    if type(None) in kinds:
+        numbers = [n for n, one in zip(numbers, values, strict=True) if one is not None]
+        values = [one for one in values if one is not None]
+    if kinds - {type(None)} != {bytes} or len({value[HEAD] for value in values}) != 1:
         return False
     found = _opener(opening, values[0], columns)
     if found is None:

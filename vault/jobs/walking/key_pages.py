@@ -24,6 +24,7 @@ from sqlalchemy import (
 
 from vault.jobs.change import Key
 from vault.jobs.walking.key_range import KeyRange
+from vault.jobs.walking.read_rows import column_of
 from vault.jobs.walking.stored_key import StoredKey, as_declared
 
 __all__ = ["key_of", "keys_of", "page_statement", "within"]
@@ -55,7 +56,7 @@ def key_of(table: Table, row: Any) -> Key:
 
 def keys_of(table: Table, rows: Sequence[Any]) -> list[Key]:
     """The primary keys of many rows that were read."""
-    return list(zip(*([row[key.name] for row in rows] for key in table.primary_key.columns), strict=True))
+    return list(zip(*(column_of(rows, key.name) for key in table.primary_key.columns), strict=True))
 
 
 def within(table: Table, key_range: KeyRange, dialect: str) -> list[ColumnElement[bool]]:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError, StatementError
 from vault.jobs.change import Failed, Key
 from vault.jobs.outage import is_outage
 from vault.jobs.walking.key_range import KeyRange
+from vault.jobs.walking.read_rows import ReadRows
 
 __all__ = ["ReadablePage", "read_page"]
 
@@ -29,7 +30,7 @@ OF_THE_DATABASE: Final = ("sqlstate", "sqlite_errorname")
 class ReadablePage:
     """last: the key of the last row, read or not; None of no rows."""
 
-    rows: list[RowMapping] = field(default_factory=list)
+    rows: ReadRows = field(default_factory=ReadRows)
     failed: list[Failed] = field(default_factory=list)
     last: Key | None = None
     length: int = 0
@@ -68,10 +69,11 @@ def read_page(
     return page
 
 
-def _rows(connection: Connection, statement: Select[Any]) -> list[RowMapping] | None:
+def _rows(connection: Connection, statement: Select[Any]) -> ReadRows | None:
     """None where a row could not be read."""
     try:
-        return list(connection.execute(statement).mappings().all())
+        result = connection.execute(statement)
+        return ReadRows(list(result.keys()), result.all())
     except DBAPIError as error:
         if is_outage(error) or any(getattr(error.orig, name, None) is not None for name in OF_THE_DATABASE):
             raise  # its own refusal, not what the driver made of an answer

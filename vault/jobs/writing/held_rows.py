@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from operator import add, eq
 from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection, Dialect, Table
 from sqlalchemy.types import LargeBinary
 
-from vault.jobs.change import Change, Key
+from vault.jobs.change import Change
+from vault.jobs.changes import Changes, Columns
 from vault.jobs.writing.comparable import bind_to_stored
 from vault.jobs.writing.sameness import same_row
 
@@ -28,24 +28,29 @@ BYTES: Final = frozenset({bytes, type(None)})
 
 
 class HoldsAndPuts(Protocol):
-    """The statements of one database, for one table. Keys and values are as the driver takes and gives them."""
+    """The statements of one database, for one table.
 
-    def put_if(self, connection: Connection, keys: Sequence[Key], old: Sequence[Row], new: Sequence[Row]) -> int | None:
-        """Set the rows that hold these bytes, compared in the database without reading them; how many there were.
+    Keys and values, which are given by their columns, are as the driver takes and gives them.
+    """
 
-        For keys without NULL and columns of bytes. None: nothing was done, since the three steps are as quick here.
+    @property
+    def put_if(self) -> Callable[[Connection, Columns, Columns, Columns], int] | None:
+        """Set the rows of these keys that hold these old bytes, compared in the database; how many there were.
+
+        For keys without NULL and columns of bytes. None where there is no such statement, or the three steps are as
+        quick.
         """
         ...
 
-    def hold(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+    def hold(self, connection: Connection, keys: Columns) -> Sequence[Row]:
         """Lock what there is of these rows and can be had at once: their keys and compared columns."""
         ...
 
-    def put(self, connection: Connection, keys: Sequence[Key], new: Sequence[Row]) -> int:
-        """Set the rows; how many there were."""
+    def put(self, connection: Connection, keys: Columns, new: Columns) -> int:
+        """Set the rows, at least one; how many there were."""
         ...
 
-    def look(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+    def look(self, connection: Connection, keys: Columns) -> Sequence[Row]:
         """The keys of these rows and the columns that put() sets."""
         ...
 
@@ -64,11 +69,11 @@ class _Binds:
             tuple(bind_to_stored(kind, dialect) for kind in kinds), all(isinstance(k, LargeBinary) for k in kinds)
         )
 
-    def rows(self, rows: list[Key]) -> list[Key]:
+    def columns(self, columns: Columns) -> Columns:
         if not any(self.processors):
-            return rows
-        columns = zip(self.processors, zip(*rows, strict=True), strict=True)
-        return [*zip(*(column if bind is None else map(bind, column) for bind, column in columns), strict=True)]
+            return columns
+        pairs = zip(self.processors, columns, strict=True)
+        return [column if bind is None else [*map(bind, column)] for bind, column in pairs]
 
 
 class WritesHeldRows:
@@ -100,71 +105,85 @@ class WritesHeldRows:
         """
         if not changes:
             return []
-        keys = self._keys.rows([change.key for change in changes])
-        old = self._old.rows([change.old for change in changes])
-        new = self._new.rows([change.new for change in changes])
-        if self._may_be_put_at_once(keys, old, new):
-            put = self._statements.put_if(connection, keys, old, new)
-            if put is not None:
-                return [True] * len(keys) if put == len(keys) else self._found(connection, keys, new, _names(keys))
-        held = self._by_key(self._statements.hold(connection, keys))
-        named = _names(keys)
+        made = Changes.of(changes)
+        keys = self._keys.columns([*zip(*made.keys, strict=True)])
+        old, new = self._old.columns(made.old), self._new.columns(made.new)
+        put_if = self._statements.put_if
+        if put_if is not None and self._may_be_put_at_once(keys, old, new):
+            put = put_if(connection, keys, old, new)
+            return [True] * len(made) if put == len(made) else self._found(connection, keys, new, _names(keys))
+        as_read = self._as_read(self._statements.hold(connection, keys), keys, old)
+        to_put, values = keys, new
+        if not all(as_read):
+            to_put, values = ([[*compress(column, as_read)] for column in part] for part in (keys, new))
+        put = sum([self._statements.put(connection, *piece) for piece in self._pieces(to_put, values)])
+        if put == sum(as_read):
+            return as_read
+        return self._found(connection, to_put, values, _names(keys))
+
+    def _as_read(self, held: Sequence[Row], keys: Columns, old: Columns) -> list[bool]:
+        """Which rows are held and the same as they were read."""
+        if self._old.only_bytes and len(held) == len(keys[0]):
+            columns = [*zip(*held, strict=True)]
+            if columns == [*map(tuple, keys), *map(tuple, old)]:  # all of them, and in order
+                return [True] * len(held)
+        by_key = self._by_key(held)
+        rows = zip(map(by_key.get, _names(keys)), zip(*old, strict=True), strict=True)
         if self._old.only_bytes:
-            made = [*map(eq, map(held.get, named), old)]
-        else:
-            made = [now is not None and same_row(now, was) for now, was in zip(map(held.get, named), old, strict=True)]
-        if not all(made):
-            keys, new = [*compress(keys, made)], [*compress(new, made)]
-        put = sum([self._statements.put(connection, keys[piece], new[piece]) for piece in self._pieces(new)])
-        if put == len(keys):
-            return made
-        return self._found(connection, keys, new, named)
+            return [now is not None and tuple(now) == was for now, was in rows]
+        return [now is not None and same_row(now, was) for now, was in rows]
 
-    def _may_be_put_at_once(self, keys: Sequence[Key], old: Sequence[Row], new: Sequence[Row]) -> bool:
+    def _may_be_put_at_once(self, keys: Columns, old: Columns, new: Columns) -> bool:
         """Whether all that is compared are bytes, as SQLite does not promise, and fits into one statement."""
-        if not self._old.only_bytes or any(None in column for column in zip(*keys, strict=True)):
+        if not self._old.only_bytes or any(None in column for column in keys):
             return False
-        given = [*zip(*old, strict=True), *zip(*new, strict=True)]
-        if not all(set(map(type, column)) <= BYTES for column in given):
-            return False
-        return sum(len(value) for column in given for value in column if value is not None) <= self._most_bytes
+        size = 0
+        for column in (*old, *new):
+            kinds = set(map(type, column))
+            if not kinds <= BYTES:
+                return False
+            size += sum(map(len, column if kinds == {bytes} else filter(None, column)))
+        return size <= self._most_bytes
 
-    def _found(self, connection: Connection, keys: list[Key], new: list[Key], named: Sequence[Any]) -> list[bool]:
+    def _found(self, connection: Connection, keys: Columns, new: Columns, named: Sequence[Any]) -> list[bool]:
         """Which rows have what was to be put, where a trigger of the table left some out."""
         now = self._by_key(self._statements.look(connection, keys))
-        made = {name for name, row in zip(_names(keys), new, strict=True) if name in now and same_row(now[name], row)}
+        rows = zip(_names(keys), zip(*new, strict=True), strict=True)
+        made = {name for name, row in rows if name in now and same_row(now[name], row)}
         return [name in made for name in named]
 
     def _by_key(self, rows: Sequence[Row]) -> dict[Any, Row]:
         """The rest of each row by its key, but of no key that two rows have (SQLite has keys that are NULL)."""
         width = self._width
-        names = _names([row[:width] for row in rows])
+        names = _names([*zip(*(row[:width] for row in rows), strict=True)])
         found = dict(zip(names, [row[width:] for row in rows], strict=True))
         if len(found) < len(rows):
             times = Counter(names)
             return {name: row for name, row in found.items() if times[name] == 1}
         return found
 
-    def _pieces(self, rows: Sequence[Row]) -> Iterator[slice]:
+    def _pieces(self, keys: Columns, new: Columns) -> Iterator[tuple[Columns, Columns]]:
         """The rows, none of which is lost, in pieces that a statement can carry."""
-        sizes = [0] * len(rows)
-        for column in zip(*rows, strict=True):
-            own = [len(value) if isinstance(value, bytes | str) else 0 for value in column]
-            sizes = [*map(add, sizes, own)]
+        own = [[len(value) if isinstance(value, bytes | str) else 0 for value in column] for column in new]
+        if sum(map(sum, own)) <= self._most_bytes:
+            if keys[0]:
+                yield keys, new
+            return
         begin = size = 0
-        for at, own_size in enumerate(sizes) if sum(sizes) > self._most_bytes else ():
-            if size and size + own_size > self._most_bytes:
-                yield slice(begin, at)
+        sizes = [*map(sum, zip(*own, strict=True))]
+        for at, own_size in enumerate([*sizes, self._most_bytes]):  # the last stands for the end
+            if at > begin and (size + own_size > self._most_bytes or at == len(sizes)):
+                piece = slice(begin, at)
+                yield [column[piece] for column in keys], [column[piece] for column in new]
                 begin, size = at, 0
             size += own_size
-        if begin < len(rows):
-            yield slice(begin, len(rows))
 
 
-def _names(keys: Sequence[Row]) -> Sequence[Any]:
+def _names(keys: Columns) -> Sequence[Any]:
     """What stands for each key in a dict: an array or a document is found by how it is written."""
+    rows = [*zip(*keys, strict=True)]
     try:
-        set(keys)
+        set(rows)
     except TypeError:
-        return [*map(repr, keys)]
-    return keys
+        return [*map(repr, rows)]
+    return rows

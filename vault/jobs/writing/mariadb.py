@@ -6,7 +6,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, CursorResult, Table, select
 from sqlalchemy.exc import StatementError
 
-from vault.jobs.change import Key
+from vault.jobs.changes import Columns
 from vault.jobs.writing.comparable import stored_columns
 from vault.jobs.writing.held_rows import Row
 from vault.jobs.writing.mariadb_columns import MariadbColumn
@@ -27,6 +27,8 @@ BY_CAST: Final = frozenset({"uuid", "inet4", "inet6"})
 
 class MariadbStatements:
     """Satisfies HoldsAndPuts. touched: columns that the database would set to the time of the change, and that stay."""
+
+    put_if = None  # a list of old values to read costs as much as sending the rows back
 
     def __init__(
         self,
@@ -61,34 +63,28 @@ class MariadbStatements:
         found = [f"{quote(name)} = %s" for name in names]
         self._one = f"{AT_ONCE}UPDATE {place} SET {', '.join(one)} WHERE {' AND '.join(found)}"  # noqa: S608  # quoted names
 
-    def put_if(
-        self, _connection: Connection, _keys: Sequence[Key], _old: Sequence[Row], _new: Sequence[Row]
-    ) -> int | None:
-        return None  # a list of old values to read costs as much as sending the rows back
-
-    def hold(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+    def hold(self, connection: Connection, keys: Columns) -> Sequence[Row]:
         return self._read(connection, keys, *self._hold)
 
-    def put(self, connection: Connection, keys: Sequence[Key], new: Sequence[Row]) -> int:
+    def put(self, connection: Connection, keys: Columns, new: Columns) -> int:
         if self._by_row:
-            parameters = [(*values, *key) for key, values in zip(keys, new, strict=True)]
+            parameters = zip(*new, *keys, strict=True)
             return sum(connection.exec_driver_sql(self._one, row).rowcount for row in parameters)
-        rows = [",".join(map(mariadb_literal, (*key, *values))) for key, values in zip(keys, new, strict=True)]
-        first = [
-            f"{mariadb_literal(value)} AS {alias}"
-            for value, alias in zip((*keys[0], *new[0]), self._aliases, strict=True)
-        ]
+        literals = [[*map(mariadb_literal, column)] for column in (*keys, *new)]
+        rows = [*map(",".join, zip(*literals, strict=True))]
+        first = [f"{column[0]} AS {alias}" for column, alias in zip(literals, self._aliases, strict=True)]
         others = f" UNION ALL VALUES ({'),('.join(rows[1:])})" if len(rows) > 1 else ""
         statement = f"{AT_ONCE}UPDATE (SELECT {', '.join(first)}{others}{self._join}"
         return _execute(connection, statement).rowcount
 
-    def look(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+    def look(self, connection: Connection, keys: Columns) -> Sequence[Row]:
         return self._read(connection, keys, self._look, "")
 
-    def _read(self, connection: Connection, keys: Sequence[Key], before: str, after: str) -> list[Row]:
+    def _read(self, connection: Connection, keys: Columns, before: str, after: str) -> list[Row]:
         found: list[Row] = []
-        for at in range(0, len(keys), MOST_KEYS):
-            rows = [",".join(map(mariadb_literal, key)) for key in keys[at : at + MOST_KEYS]]
+        literals = [*map(",".join, zip(*(map(mariadb_literal, column) for column in keys), strict=True))]
+        for at in range(0, len(literals), MOST_KEYS):
+            rows = literals[at : at + MOST_KEYS]
             listed = f"({','.join(rows)})" if self._single else f"(({'),('.join(rows)}))"
             found += _execute(connection, before + listed + after).all()
         return found

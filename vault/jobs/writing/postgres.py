@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NULLTYPE, UserDefinedType
 
-from vault.jobs.change import Key
+from vault.jobs.changes import Columns
 from vault.jobs.writing.array_literal import array_literal
 from vault.jobs.writing.comparable import stored_columns
 from vault.jobs.writing.held_rows import Row
@@ -53,6 +53,8 @@ HELD_SINCE: Final = "noisevault rows held since"
 
 class PostgresStatements:
     """Satisfies HoldsAndPuts."""
+
+    put_if = None  # arrays of old values cost the server more than sending the rows back costs both
 
     def __init__(
         self,
@@ -85,37 +87,34 @@ class PostgresStatements:
             .where(*(key == member for key, member in zip(own, _members(given, "k", keys), strict=True)))
         )
 
-    def put_if(
-        self, _connection: Connection, _keys: Sequence[Key], _old: Sequence[Row], _new: Sequence[Row]
-    ) -> int | None:
-        return None  # arrays of old values cost the server more than sending the rows back costs both
-
-    def hold(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+    def hold(self, connection: Connection, keys: Columns) -> Sequence[Row]:
         connection.exec_driver_sql(BY_KEY)
         connection.info[HELD_SINCE] = self._clock()
-        held = connection.execute(self._hold, self._literals(connection, k=keys)).all()
+        held = connection.execute(self._hold, self._arrays(connection, keys)).all()
         connection.exec_driver_sql(LOCK_TIMEOUT)
         return held
 
-    def put(self, connection: Connection, keys: Sequence[Key], new: Sequence[Row]) -> int:
-        literals = self._literals(connection, k=keys, n=new)
+    def put(self, connection: Connection, keys: Columns, new: Columns) -> int:
+        arrays = self._arrays(connection, keys, new)
         if not self._may_wait:
-            return connection.execute(self._put, literals).rowcount
+            return connection.execute(self._put, arrays).rowcount
         spent = round((self._clock() - connection.info[HELD_SINCE]) * 1000)
         connection.exec_driver_sql(ALL_WAITS, (spent,))
-        put = connection.execute(self._put, literals).rowcount
+        put = connection.execute(self._put, arrays).rowcount
         connection.exec_driver_sql(NO_MORE)
         return put
 
-    def look(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
-        return connection.execute(self._look, self._literals(connection, k=keys)).all()
+    def look(self, connection: Connection, keys: Columns) -> Sequence[Row]:
+        return connection.execute(self._look, self._arrays(connection, keys)).all()
 
-    def _literals(self, connection: Connection, **rows: Sequence[Row]) -> dict[str, str]:
-        text_of = _text_of(connection)
+    def _arrays(self, connection: Connection, keys: Columns, new: Columns = ()) -> dict[str, str]:
+        """Each column as an array."""
+        driver: Any = connection.connection.driver_connection
+        text_of = _text_of(driver)
         return {
             f"{letter}{at}": array_literal(values, text_of)
-            for letter, given in rows.items()
-            for at, values in enumerate(zip(*given, strict=True))
+            for letter, columns, given in (("k", self._keys, keys), ("n", self._values, new))
+            for at, (_, values) in enumerate(zip(columns, given, strict=False))  # no new values are given to be found
         }
 
 
@@ -160,9 +159,8 @@ def _members(given: FromClause, letter: str, columns: Sequence[PostgresColumn]) 
     ]
 
 
-def _text_of(connection: Connection) -> Callable[[Any], str]:
+def _text_of(driver: Any) -> Callable[[Any], str]:
     """How psycopg writes a value of any type that it knows."""
-    driver: Any = connection.connection.driver_connection
     transformer = Transformer(driver)
 
     def text_of(value: Any) -> str:

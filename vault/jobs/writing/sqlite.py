@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, select
 
 from vault.jobs.change import Key
+from vault.jobs.changes import Columns
 from vault.jobs.writing.comparable import stored_columns
 from vault.jobs.writing.held_rows import Row
 
@@ -42,27 +43,23 @@ class SqliteStatements:
         found = " AND ".join(f"{quote(name)} IS ?" for name in names)
         self._put = f"UPDATE {place} SET {values} WHERE {found}"  # noqa: S608  # quoted names
 
-        self._put_if = f"{self._put} AND {' AND '.join(f'{quote(name)} IS ?' for name in compares)}"
-        self._has_one_row_a_key = _has_one_row_a_key(connection, table, names)
+        self._put_same = f"{self._put} AND {' AND '.join(f'{quote(name)} IS ?' for name in compares)}"
+        self.put_if = self._put_if if _has_one_row_a_key(connection, table, names) else None
 
-    def put_if(self, connection: Connection, keys: Sequence[Key], old: Sequence[Row], new: Sequence[Row]) -> int | None:
+    def _put_if(self, connection: Connection, keys: Columns, old: Columns, new: Columns) -> int:
         """To SQLite, bytes are the same as bytes alone, whatever the collation and the affinity of the column."""
-        if not self._has_one_row_a_key:
-            return None
         self._begin(connection)
-        rows = [(*values, *key, *was) for key, was, values in zip(keys, old, new, strict=True)]
-        return connection.exec_driver_sql(self._put_if, rows).rowcount
+        return connection.exec_driver_sql(self._put_same, [*zip(*new, *keys, *old, strict=True)]).rowcount
 
-    def hold(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+    def hold(self, connection: Connection, keys: Columns) -> Sequence[Row]:
         """Begins the writing transaction, if the caller has not."""
         self._begin(connection)
         return self._read(connection, keys, self._hold)
 
-    def put(self, connection: Connection, keys: Sequence[Key], new: Sequence[Row]) -> int:
-        rows = [(*values, *key) for key, values in zip(keys, new, strict=True)]
-        return connection.exec_driver_sql(self._put, rows).rowcount if rows else 0
+    def put(self, connection: Connection, keys: Columns, new: Columns) -> int:
+        return connection.exec_driver_sql(self._put, [*zip(*new, *keys, strict=True)]).rowcount
 
-    def look(self, connection: Connection, keys: Sequence[Key]) -> Sequence[Row]:
+    def look(self, connection: Connection, keys: Columns) -> Sequence[Row]:
         return self._read(connection, keys, self._look)
 
     @staticmethod
@@ -71,10 +68,10 @@ class SqliteStatements:
         if not driver.in_transaction:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    def _read(self, connection: Connection, keys: Sequence[Key], reading: str) -> list[Row]:
+    def _read(self, connection: Connection, keys: Columns, reading: str) -> list[Row]:
         one = f"({','.join('?' * self._width)})"
         found: list[Row] = []
-        for part in self._parts(keys):
+        for part in self._parts([*zip(*keys, strict=True)]):
             statement = f"{self._given}{','.join([one] * len(part))}) {reading}"
             found += connection.exec_driver_sql(statement, tuple([value for key in part for value in key])).all()
         return found
