@@ -29,6 +29,7 @@ from sqlalchemy.types import NULLTYPE, UserDefinedType
 
 from vault.jobs.changes import Columns
 from vault.jobs.writing.array_literal import array_literal
+from vault.jobs.writing.binary_array import BinaryArray, binary_array, send_binary_arrays
 from vault.jobs.writing.comparable import stored_columns
 from vault.jobs.writing.held_rows import Row
 from vault.jobs.writing.postgres_columns import PostgresColumn
@@ -107,14 +108,15 @@ class PostgresStatements:
     def look(self, connection: Connection, keys: Columns) -> Sequence[Row]:
         return connection.execute(self._look, self._arrays(connection, keys)).all()
 
-    def _arrays(self, connection: Connection, keys: Columns, new: Columns = ()) -> dict[str, str]:
+    def _arrays(self, connection: Connection, keys: Columns, new: Columns = ()) -> dict[str, str | BinaryArray]:
         """Each column as an array."""
         driver: Any = connection.connection.driver_connection
         text_of = _text_of(driver)
+        is_binary = send_binary_arrays(driver)
         return {
-            f"{letter}{at}": array_literal(values, text_of)
+            f"{letter}{at}": (is_binary and binary_array(values, of.type)) or array_literal(values, text_of)
             for letter, columns, given in (("k", self._keys, keys), ("n", self._values, new))
-            for at, (_, values) in enumerate(zip(columns, given, strict=False))  # no new values are given to be found
+            for at, (of, values) in enumerate(zip(columns, given, strict=False))  # no new values are given to be found
         }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+from psycopg import ClientCursor
 from sqlalchemy import Engine, LargeBinary, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import (
@@ -261,3 +262,18 @@ def test_partitions_are_written_each_in_its_own(engine: Engine) -> None:
     rows = read(engine, table, ["c"])
     execute(engine, "UPDATE t SET c = 'of a service' WHERE id = 17")
     assert write(engine, table, all_changed(rows, lambda _: (b"new",))) == [key != (17,) for key in rows]
+
+
+@pytest.mark.parametrize("bound_by_the_client", [False, True])
+def test_cursors_that_put_values_into_the_statement_write_too(engine: Engine, bound_by_the_client: bool) -> None:
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (id INTEGER PRIMARY KEY, c BYTEA)")
+        connection.exec_driver_sql(
+            "INSERT INTO t SELECT n, decode(repeat('ab', mod(n, 5)), 'hex') FROM generate_series(1, 20) n"
+        )
+    rows = read(engine, a_table("t"), ["c"])
+    own = {"cursor_factory": ClientCursor} if bound_by_the_client else {}
+    other = create_engine(engine.url, connect_args=own)
+    assert all(write(other, a_table("t"), all_changed(rows, lambda number: (b"\x00'%s\\" * number,))))
+    assert [*read(engine, a_table("t"), ["c"]).values()] == [(b"\x00'%s\\" * number,) for number in range(20)]
+    other.dispose()
