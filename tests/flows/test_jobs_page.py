@@ -92,7 +92,7 @@ def test_every_reason_that_a_row_is_left_is_on_the_page() -> None:
 
 def test_the_defaults_that_the_page_names_are_the_program_s() -> None:
     settings = reencrypting.DEFAULT
-    assert (settings.pace.target_seconds, settings.pace.least_rows, settings.pace.most_rows) == (0.25, 10, 10_000)
+    assert (settings.pace.target_seconds, settings.pace.least_rows, settings.pace.most_rows) == (0.25, 10, 25_000)
     assert (settings.lock_seconds, settings.patience, settings.silence, settings.passes, settings.tries) == (
         1.0,
         120.0,

@@ -19,7 +19,7 @@ class PaceSettings:
 
     target_seconds: float = 0.25
     least_rows: int = 10
-    most_rows: int = 10_000
+    most_rows: int = 25_000
     rows_per_second: float | None = None
 
     def __post_init__(self) -> None:
