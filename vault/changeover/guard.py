@@ -8,28 +8,21 @@ Only a write of the value or of the place is judged: an update of other columns 
 """
 
 import hashlib
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from vault.changeover.exact_sql import exact_name, exact_place, for_driver
 from vault.errors import ChangeoverError
+from vault.triggers import patient_ddl
+from vault.triggers.exact_sql import exact_name, exact_place
+from vault.triggers.patient_ddl import family_of, is_not_allowed, left_to_owner, run_patiently
 
 __all__ = ["Guard", "drop_guard", "is_guarded", "is_not_allowed", "make_guard", "wait_for_writers"]
 
-MARIADB: Final = frozenset({"mysql", "mariadb"})
-# Ours: writers queue behind whoever waits for the table, so it is asked for shortly, and again.
-LOCK_MILLISECONDS: Final = 500
-TRIES: Final = 120
-PAUSE_SECONDS: Final = 0.5
-# PostgreSQL: insufficient_privilege. MariaDB: command or table access denied, trigger or function not allowed.
-NOT_ALLOWED_SQLSTATES: Final = frozenset({"42501"})
-NOT_ALLOWED_CODES: Final = frozenset({1044, 1142, 1227, 1419})
 MESSAGE: Final = "noisevault: a value without its term in {}; this process holds an older phase of the changeover"
 
 
@@ -72,90 +65,27 @@ def make_guard(engine: Engine, guard: Guard) -> None:
     """
     if not is_guarded(engine, guard):
         try:
-            _patiently(engine, guard.undo(engine) + guard.ddl(engine), guard.table)
+            run_patiently(engine, guard.undo(engine) + guard.ddl(engine), guard.table, ChangeoverError)
         except DBAPIError as error:
             if not is_not_allowed(error):
                 raise
-            statements = ";\n".join(guard.ddl(engine))
-            raise ChangeoverError(
-                f"this role may not make a trigger on {guard.table}: let its owner run what follows, then go on by the"
-                f" same command\n{statements};"
-            ) from None
+            raise left_to_owner(ChangeoverError, f"make a trigger on {guard.table}", guard.ddl(engine)) from None
     wait_for_writers(engine, guard.schema, guard.table)
 
 
 def drop_guard(engine: Engine, guard: Guard) -> None:
     """Take it away; nothing where it is not there. Raises: ChangeoverError as make_guard."""
     try:
-        _patiently(engine, guard.undo(engine), guard.table)
+        run_patiently(engine, guard.undo(engine), guard.table, ChangeoverError)
     except DBAPIError as error:
         if not is_not_allowed(error):
             raise
-        statements = ";\n".join(guard.undo(engine))
-        raise ChangeoverError(
-            f"this role may not drop a trigger of {guard.table}: let its owner run what follows, then go on by the same"
-            f" command\n{statements};"
-        ) from None
+        raise left_to_owner(ChangeoverError, f"drop a trigger of {guard.table}", guard.undo(engine)) from None
 
 
 def wait_for_writers(engine: Engine, schema: str | None, table: str) -> None:
     """Until every transaction that has written to the table has ended. Raises: ChangeoverError, ending the wait."""
-    name = exact_place(engine, schema, table)
-    family = _family(engine)
-    if family == "postgresql":
-        _patiently(engine, (f"LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE",), table)
-    elif family == "mariadb":
-        _patiently(engine, (f"LOCK TABLES {name} WRITE", "UNLOCK TABLES"), table)
-    else:
-        _patiently(engine, (), table)  # the one writer of the file
-
-
-def _patiently(engine: Engine, statements: Sequence[str], table: str) -> None:
-    for _ in range(TRIES):
-        try:
-            with engine.connect() as connection:
-                _run(connection, statements)
-        except DBAPIError as error:
-            if not _has_waited(error):
-                raise
-        else:
-            return
-        time.sleep(PAUSE_SECONDS)
-    raise ChangeoverError(
-        f"some transaction has held {table} for long: end it, or come back later, by the same command"
-    )
-
-
-def _run(connection: Connection, statements: Sequence[str]) -> None:
-    family = _family(connection.engine)
-    if family == "postgresql":
-        with connection.begin():
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {LOCK_MILLISECONDS}")
-            for statement in statements:
-                connection.exec_driver_sql(for_driver(connection.engine, statement))
-        return
-    driver: Any = connection.connection
-    cursor = driver.cursor()
-    try:
-        if family == "mariadb":
-            cursor.execute(f"SET SESSION lock_wait_timeout = {max(1, LOCK_MILLISECONDS // 1000)}")
-            try:
-                for statement in statements:
-                    cursor.execute(statement)
-            finally:
-                cursor.execute("SET SESSION lock_wait_timeout = DEFAULT")
-            return
-        if driver.dbapi_connection.in_transaction:
-            driver.rollback()
-        cursor.execute("BEGIN IMMEDIATE")
-        for statement in statements:
-            cursor.execute(statement)
-        cursor.execute("COMMIT")
-    except connection.dialect.loaded_dbapi.Error as error:
-        driver.rollback()
-        raise DBAPIError.instance("", (), error, connection.dialect.loaded_dbapi.Error) from None
-    finally:
-        cursor.close()
+    patient_ddl.wait_for_writers(engine, schema, table, ChangeoverError)
 
 
 def is_guarded(engine: Engine, guard: Guard) -> bool:
@@ -259,24 +189,4 @@ _UNDO: Final = {"postgresql": _no_postgres, "mariadb": _no_pair, "sqlite": _no_p
 
 
 def _family(engine: Engine) -> str:
-    name = engine.dialect.name
-    if name in MARIADB:
-        return "mariadb"
-    if name not in _MAKE:
-        raise ChangeoverError(f"no trigger is known for {name}: PostgreSQL, MariaDB and SQLite are")
-    return name
-
-
-def _has_waited(error: DBAPIError) -> bool:
-    arguments = getattr(error.orig, "args", ()) or (None,)
-    return (
-        getattr(error.orig, "sqlstate", None) in {"55P03", "40P01"}
-        or arguments[0] in {1205, 1213}
-        or "locked" in str(arguments[0])
-    )
-
-
-def is_not_allowed(error: DBAPIError) -> bool:
-    """Whether the role lacks a right, for a trigger or its function."""
-    arguments = getattr(error.orig, "args", ()) or (None,)
-    return getattr(error.orig, "sqlstate", None) in NOT_ALLOWED_SQLSTATES or arguments[0] in NOT_ALLOWED_CODES
+    return family_of(engine, ChangeoverError)

@@ -10,27 +10,20 @@ cleared    there is no new plaintext
 """
 
 import hashlib
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, NoReturn
+from typing import Final
 
-from sqlalchemy import Connection, Engine, Table
+from sqlalchemy import Engine, Table
 from sqlalchemy.exc import DBAPIError
 
-from vault.changeover.exact_sql import exact_name, exact_place, for_driver
-from vault.changeover.guard import is_not_allowed
 from vault.errors import ChangeoverError
-from vault.jobs.contention import was_ended_for_another
-from vault.jobs.short_transaction import MARIADB, short_transaction
+from vault.triggers.exact_sql import exact_name, exact_place, for_driver
+from vault.triggers.patient_ddl import family_of, is_not_allowed, left_to_owner, run_patiently
 
 __all__ = ["PairGuard", "PairRule", "drop_pair_guard", "guarded_by", "make_pair_guard"]
 
-# Ours: writers queue behind whoever waits for the table, so it is asked for shortly, and again.
-LOCK_SECONDS: Final = 0.5
-TRIES: Final = 120
-PAUSE_SECONDS: Final = 0.5
 SAID: Final = "noisevault: {} and {} must be written together: name the sealed column, by a process that knows its mode"
 
 
@@ -65,12 +58,13 @@ def make_pair_guard(engine: Engine, guard: PairGuard) -> None:
     half_made = _undo(engine, guard, guard.rule)
     others = [one for rule in PairRule if rule is not guard.rule for one in _undo(engine, guard, rule)]
     # MariaDB commits each: at no moment is there none.
-    _patiently(engine, [*half_made, *_ddl(engine, guard), *others], guard.table.name)
+    _change(engine, guard, [*half_made, *_ddl(engine, guard), *others])
 
 
 def drop_pair_guard(engine: Engine, guard: PairGuard) -> None:
     """Take those of all rules away. Raises: as make_pair_guard."""
-    _patiently(engine, [one for rule in PairRule for one in _undo(engine, guard, rule)], guard.table.name)
+    dropped = [one for rule in PairRule for one in _undo(engine, guard, rule)]
+    _change(engine, guard, dropped)
 
 
 def guarded_by(engine: Engine, guard: PairGuard) -> set[PairRule]:
@@ -88,37 +82,13 @@ def guarded_by(engine: Engine, guard: PairGuard) -> set[PairRule]:
     return {rule for rule in PairRule if {f"{guard.named(rule)}_i", f"{guard.named(rule)}_u"} <= found}
 
 
-def _patiently(engine: Engine, statements: list[str], table: str) -> None:
-    for _ in range(TRIES):
-        try:
-            with short_transaction(engine, LOCK_SECONDS) as connection:
-                for statement in statements:
-                    _run(connection, statement)
-        except DBAPIError as error:
-            if is_not_allowed(error):
-                break
-            if not was_ended_for_another(error) and "locked" not in str(error.orig):
-                raise
-        else:
-            return
-        time.sleep(PAUSE_SECONDS)
-    else:
-        _held_for_long(table)
-    script = ";\n".join(statements)
-    raise ChangeoverError(
-        f"this role may not change the triggers of {table}: let its owner run what follows, then go on by the same"
-        f" command\n{script};"
-    )
-
-
-def _held_for_long(table: str) -> NoReturn:
-    raise ChangeoverError(
-        f"some transaction has held {table} for long: end it, or come back later, by the same command"
-    )
-
-
-def _run(connection: Connection, statement: str) -> None:
-    connection.exec_driver_sql(for_driver(connection.engine, statement))
+def _change(engine: Engine, guard: PairGuard, statements: list[str]) -> None:
+    try:
+        run_patiently(engine, statements, guard.table.name, ChangeoverError)
+    except DBAPIError as error:
+        if not is_not_allowed(error):
+            raise
+        raise left_to_owner(ChangeoverError, f"change the triggers of {guard.table.name}", statements) from None
 
 
 def _conditions(guard: PairGuard, plain: str, sealed: str, changed: Callable[[str], str]) -> tuple[str, str]:
@@ -191,10 +161,7 @@ def _undo(engine: Engine, guard: PairGuard, rule: PairRule) -> list[str]:
 
 
 def _family(engine: Engine) -> str:
-    name = engine.dialect.name
-    if name not in {"postgresql", "sqlite", *MARIADB}:
-        raise ChangeoverError(f"no trigger is known for {name}: PostgreSQL, MariaDB and SQLite are")
-    return "mariadb" if name in MARIADB else name
+    return family_of(engine, ChangeoverError)
 
 
 def _table(engine: Engine, guard: PairGuard) -> str:

@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, create_engine, inspect
 
-from vault.changeover.exact_sql import exact_name, exact_place, for_driver
+from vault.triggers.exact_sql import exact_name, exact_place, for_driver
 
 NAMES = ("plain", "a%b", "a%%b", "a%sb", "%(n)s", "it's", 'q"x', "back`tick", "select", "a b", "UPPER")
 

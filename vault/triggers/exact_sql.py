@@ -6,17 +6,22 @@ many; a statement that is given to a driver's cursor without parameters is not t
 
 from typing import Final
 
-from sqlalchemy import Engine
+from sqlalchemy import Dialect, Engine
 
-__all__ = ["exact_name", "exact_place", "for_driver"]
+__all__ = ["exact_name", "exact_place", "exact_quoted", "for_driver"]
 
 HALVING: Final = frozenset({"format", "pyformat"})
 
 
+def exact_quoted(dialect: Dialect, name: str) -> str:
+    """The name, quoted where it has to be."""
+    quoted = dialect.identifier_preparer.quote(name)
+    return quoted.replace("%%", "%") if _halves(dialect) else quoted
+
+
 def exact_name(engine: Engine, name: str) -> str:
     """The name, quoted where it has to be."""
-    quoted = engine.dialect.identifier_preparer.quote(name)
-    return quoted.replace("%%", "%") if _halves(engine) else quoted
+    return exact_quoted(engine.dialect, name)
 
 
 def exact_place(engine: Engine, schema: str | None, name: str) -> str:
@@ -27,8 +32,8 @@ def exact_place(engine: Engine, schema: str | None, name: str) -> str:
 
 def for_driver(engine: Engine, statement: str) -> str:
     """An exact statement as Connection.exec_driver_sql() is to be given it."""
-    return statement.replace("%", "%%") if _halves(engine) else statement
+    return statement.replace("%", "%%") if _halves(engine.dialect) else statement
 
 
-def _halves(engine: Engine) -> bool:
-    return engine.dialect.paramstyle in HALVING
+def _halves(dialect: Dialect) -> bool:
+    return dialect.paramstyle in HALVING

@@ -1,0 +1,93 @@
+"""Database identity: what one database is told from all others by: how it is addressed, and what its server says.
+
+The address is without user, password and query. Of a server elsewhere it is host, port and name; a name that only this
+machine knows (a socket, localhost, a file) is told apart by the machine's name. PostgreSQL says by which cluster and
+with which number it serves the database, MariaDB which server it is when it is on this machine. Two addresses of one
+database count as two; two databases never count as one.
+"""
+
+import hashlib
+import os
+import socket
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import URL
+from sqlalchemy.engine import Dialect
+
+__all__ = ["DatabaseIdentity", "identify"]
+
+PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
+LONGEST_PLACE: Final = 500
+# Each may be refused to a role, or not be there.
+CLUSTER: Final = "SELECT system_identifier FROM pg_catalog.pg_control_system()"
+NUMBER: Final = "SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
+NAME: Final = {"postgresql": "SELECT pg_catalog.current_database()", "mysql": "SELECT DATABASE()"}
+SERVER: Final = "SELECT @@server_uid"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseIdentity:
+    """place: the address, for people; two databases may have one. said: what else tells it apart."""
+
+    place: str
+    said: str = ""
+
+    @property
+    def digest(self) -> str:
+        """64 hexadecimal digits, as it is recorded."""
+        return hashlib.sha256(f"{self.place}\n{self.said}".encode()).hexdigest()
+
+
+def identify(connection: Any, dialect: Dialect, url: URL, machine: str | None = None) -> DatabaseIdentity | None:
+    """The identity of what a driver's connection is connected to; None for SQLite in memory, which ends with its process.
+
+    machine: its name, asked of the system unless given. What was begun on the connection is rolled back.
+    """
+    here = socket.gethostname() if machine is None else machine
+    cursor = connection.cursor()
+    try:
+        if dialect.name == "sqlite":
+            return _file(cursor, here)
+        return _served(connection, cursor, dialect.name, url, here)
+    finally:
+        cursor.close()
+        connection.rollback()
+
+
+def _file(cursor: Any, here: str) -> DatabaseIdentity | None:
+    cursor.execute("PRAGMA database_list")
+    file = next(str(row[2] or "") for row in cursor.fetchall() if row[1] == "main")
+    return DatabaseIdentity(f"sqlite:///{os.path.realpath(file)} on {here}"[:LONGEST_PLACE]) if file else None
+
+
+def _served(connection: Any, cursor: Any, backend: str, url: URL, here: str) -> DatabaseIdentity:
+    family = "postgresql" if backend == "postgresql" else "mysql"
+    name = _one(connection, cursor, NAME[family]) or url.database or ""
+    host = str(url.host or url.query.get("host") or url.query.get("unix_socket") or "").lower().rstrip(".")
+    port = url.port or url.query.get("port") or PORTS[backend]
+    local = _is_local(host)
+    place = f"{family}://{host or 'localhost'}{'' if host.startswith('/') else f':{port}'}/{name}"
+    if local:
+        place += f" on {here}"
+    said = []
+    if family == "postgresql":
+        said = [_one(connection, cursor, CLUSTER), _one(connection, cursor, NUMBER)]
+    elif local:
+        said = [_one(connection, cursor, SERVER)]
+    return DatabaseIdentity(place[:LONGEST_PLACE], " ".join(said))
+
+
+def _is_local(host: str) -> bool:
+    return host in {"", "localhost", "::1"} or host.startswith(("127.", "/", "@"))
+
+
+def _one(connection: Any, cursor: Any, question: str) -> str:
+    """Empty where it is not told."""
+    try:
+        cursor.execute(question)
+        found = cursor.fetchone()
+    except Exception:  # noqa: BLE001  # the driver's own errors: this says less then, and no harm is done
+        connection.rollback()
+        return ""
+    return "" if found is None or found[0] is None else str(found[0])

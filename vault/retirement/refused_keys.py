@@ -1,0 +1,114 @@
+"""Refused keys: which keys the columns of a table refuse by their triggers, read from the database and made more.
+
+Making it waits for every transaction that has written to the table, so a scan afterwards misses none, but for what is
+prepared on MariaDB by the two phases of XA: there it is asked for, see prepared_transactions.py.
+"""
+
+import re
+from collections.abc import Collection
+from typing import Any, Final
+
+from sqlalchemy import Engine, Table, text
+from sqlalchemy.exc import DBAPIError
+
+from vault.errors import KeyInUseError
+from vault.retirement.key_refusal import KeyRefusal, refusals_of
+from vault.triggers.exact_sql import exact_name, exact_place
+from vault.triggers.patient_ddl import PATIENCE, family_of, is_not_allowed, left_to_owner, run_patiently
+
+__all__ = ["refuse_keys", "refused_keys"]
+
+LISTED: Final = re.compile(r"(?:x'|\\x)([0-9a-f]{8})'", re.IGNORECASE)
+# A partition, or a table that inherits, has triggers of its own. The parent's kind says whether they are made by its.
+POSTGRESQL: Final = text(
+    "WITH RECURSIVE tree(oid, parent) AS ("
+    " SELECT CAST(CAST(:place AS regclass) AS oid), CAST(NULL AS oid)"
+    " UNION SELECT i.inhrelid, i.inhparent FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid)"
+    " SELECT CAST(CAST(tree.oid AS regclass) AS text) AS place, p.relkind IS NOT DISTINCT FROM 'p' AS cloned,"
+    " t.tgname AS name, t.tgenabled = 'A' AS always, pg_get_triggerdef(t.oid) AS definition"
+    " FROM tree LEFT JOIN pg_class p ON p.oid = tree.parent LEFT JOIN pg_trigger t ON t.tgrelid = tree.oid"
+)
+MARIADB: Final = text(
+    "SELECT trigger_name AS name, action_statement AS definition FROM information_schema.triggers"
+    " WHERE event_object_schema = COALESCE(:schema, DATABASE()) AND event_object_table = :table"
+)
+SQLITE: Final = "SELECT name, sql AS definition FROM {}sqlite_master WHERE type = 'trigger' AND tbl_name = :table"
+
+Listed = dict[str, frozenset[bytes]]
+
+
+def refused_keys(engine: Engine, table: Table) -> frozenset[bytes]:
+    """The keys that every sealed and every term column of the table refuses, on INSERT and on UPDATE."""
+    listed, _ = _look(engine, table)
+    of_each = [_of(listed, refusal) for refusal in refusals_of(table)]
+    return frozenset.intersection(*of_each) if of_each else frozenset()
+
+
+def refuse_keys(engine: Engine, table: Table, keys: Collection[bytes], patience: float = PATIENCE) -> None:
+    """Have all these columns refuse the keys, and those that any of them refuses by now.
+
+    patience: how many seconds a transaction may hold the table. Raises: KeyInUseError when it does, naming how to find
+    it; and where this role may not make a trigger, with the statements to run.
+    """
+    listed, places = _look(engine, table)
+    wanted = frozenset(keys).union(*listed.values())
+    lacking = [refusal for refusal in refusals_of(table) if not wanted <= _of(listed, refusal)]
+    statements = [one for refusal in lacking for place in places for one in refusal.make(engine.dialect, wanted, place)]
+    if not statements:
+        return
+    if family_of(engine, KeyInUseError) == "postgresql":
+        held = exact_place(engine, table.schema, table.name)
+        statements.insert(0, f"LOCK TABLE {held} IN SHARE ROW EXCLUSIVE MODE")
+    try:
+        run_patiently(engine, statements, table.name, KeyInUseError, patience)
+    except DBAPIError as error:
+        if not is_not_allowed(error):
+            raise
+        raise left_to_owner(KeyInUseError, f"make a trigger on {table.name}", _alone(engine, statements)) from None
+
+
+def _alone(engine: Engine, statements: list[str]) -> list[str]:
+    """As a client types them, in one transaction."""
+    return ["BEGIN", *statements, "COMMIT"] if engine.dialect.name == "postgresql" else statements
+
+
+def _of(listed: Listed, refusal: KeyRefusal) -> frozenset[bytes]:
+    insert, update = (listed.get(name, frozenset()) for name in refusal.names)
+    return insert & update
+
+
+def _look(engine: Engine, table: Table) -> tuple[Listed, list[str]]:
+    """What each trigger lists, in all places; and the quoted tables on which triggers are made by name."""
+    family = family_of(engine, KeyInUseError)
+    own = exact_place(engine, table.schema, table.name)
+    with engine.connect() as connection:
+        if family == "postgresql":
+            connection.exec_driver_sql("SET LOCAL bytea_output = 'hex'")
+            return _in_all(connection.execute(POSTGRESQL, {"place": own}).all())
+        if family == "mariadb":
+            found = connection.execute(MARIADB, {"schema": table.schema, "table": table.name}).all()
+        else:
+            schema = "" if table.schema is None else f"{exact_name(engine, table.schema)}."
+            found = connection.execute(text(SQLITE.format(schema)), {"table": table.name}).all()
+    return {row.name: _keys_in(row.definition) for row in found}, [own]
+
+
+def _in_all(found: Any) -> tuple[Listed, list[str]]:
+    """PostgreSQL: a trigger lists what it lists in each partition and each table that inherits, if it fires always."""
+    by_place: dict[str, Listed] = {}
+    made_on: dict[str, None] = {}
+    for row in found:
+        here = by_place.setdefault(row.place, {})
+        if not row.cloned:
+            made_on[row.place] = None
+        if row.name is not None and row.always:
+            here[row.name] = _keys_in(row.definition)
+    names = {name for here in by_place.values() for name in here}
+    listed = {
+        name: frozenset.intersection(*(here.get(name, frozenset()) for here in by_place.values())) for name in names
+    }
+    return listed, list(made_on)
+
+
+def _keys_in(definition: str) -> frozenset[bytes]:
+    return frozenset(bytes.fromhex(found) for found in LISTED.findall(definition))
