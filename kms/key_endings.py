@@ -61,9 +61,8 @@ class KeyEndings:
                 )
             if record.state is not KeyState.RETIRED:
                 raise KeyringError(f"key {key_id.hex()} is {record.state}: only a retired key is restored")
-            active = keyring.state.active(record.purpose)
-            waits_still = active is not None and active.sequence < record.sequence
-            keyring.set_state(record, KeyState.PRE_ACTIVE if waits_still else KeyState.DEACTIVATED)
+            comes_later = keyring.state.has_turn_to_come(record)
+            keyring.set_state(record, KeyState.PRE_ACTIVE if comes_later else KeyState.DEACTIVATED)
 
     def require_destroyable(self, key_id: bytes) -> bool:
         """That the waiting period is over; False for a tombstone. Raises: as destroy."""

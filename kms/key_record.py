@@ -121,6 +121,13 @@ class KeyringState:
         past = [record.sequence for record in self.of(purpose) if record.state is not KeyState.PRE_ACTIVE]
         return max(past, default=0)
 
+    def has_turn_to_come(self, record: KeyRecord) -> bool:
+        """Whether the key never sealed and may become ACTIVE later: PRE-ACTIVE, or retired from there."""
+        if record.state is KeyState.PRE_ACTIVE:
+            return True
+        active = self.active(record.purpose)
+        return record.state is KeyState.RETIRED and active is not None and active.sequence < record.sequence
+
     def waiting(self, purpose: Purpose) -> KeyRecord | None:
         """The PRE-ACTIVE key whose turn is next."""
         newest = self.newest_sequence(purpose)

@@ -6,6 +6,8 @@ from typing import Any
 from sqlalchemy import Engine, MetaData
 
 from kms.errors import MisconfiguredError
+from vault.databases.announcing import announce
+from vault.databases.database_register import DatabaseRegister
 from vault.errors import DefinitionError
 from vault.mapping.attached import AttachedVault, OpensFields, bind_vault
 from vault.mapping.attached_tenants import AttachedTenants
@@ -44,6 +46,7 @@ def attach(engine: Any, opened: OpensFields | TenantVaults, metadata: MetaData |
         install_session_hooks()
         opened.declare(definitions, compounds)
         bind_vault(sync_engine.dialect, AttachedTenants(opened))
+        _announce(sync_engine, opened)
         return
     for definition in migrating:  # before it is recorded: what was recorded and does not migrate is sealed-only
         opened.modes.mode(definition)
@@ -52,6 +55,13 @@ def attach(engine: Any, opened: OpensFields | TenantVaults, metadata: MetaData |
     for compound in compounds:
         opened.compound(compound)
     bind_vault(sync_engine.dialect, AttachedVault(opened))
+    if isinstance(opened, OpenedVault):
+        _announce(sync_engine, opened)
+
+
+def _announce(engine: Engine, opened: OpenedVault | TenantVaults) -> None:
+    """From its first connection on, the key store knows of the engine's database."""
+    opened.at_opening(announce(engine, DatabaseRegister(opened.key_store).see).serve)
 
 
 def _require_a_file_of_its_own(engine: Engine, opened: OpensFields | TenantVaults) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "KeyInUseError",
     "ModeChangedError",
     "NoSuchStepError",
+    "NotClearedError",
     "NotSealedError",
     "OtherTenantError",
     "PolicyError",
@@ -123,6 +124,22 @@ class JobIncompleteError(JobError):
 
 class KeyInUseError(VaultError):
     """A key that is to be retired or destroyed is still needed; the message says by what, and what to do."""
+
+
+class NotClearedError(VaultError):
+    """A key is not retired or destroyed yet: other databases of its keyring may need it.
+
+    databases: the name and the place of each.
+    """
+
+    def __init__(self, key_id: bytes, databases: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(key_id, databases)
+        self.key_id = key_id
+        self.databases = databases
+
+    def __str__(self) -> str:
+        places = ", ".join(place for _, place in self.databases)
+        return f"key {self.key_id.hex()} may be needed in {places}: clear each by the policy that names it first"
 
 
 class ChangeoverError(VaultError):

@@ -12,6 +12,7 @@ from kms.keyring import Keyring
 from kms.lease import LeaseSettings
 from kms.open_provider import FormerKek, open_routed
 from kms.provider_settings import ProviderSettings
+from vault.databases.opening_news import Tell
 from vault.definition_store import register, register_compound
 from vault.definitions.definition import FieldDefinition
 from vault.definitions.index_definition import CompoundDefinition
@@ -51,6 +52,12 @@ class OpenedVault:
     def forget_after_fork(self) -> None:
         """The parent may have held the lock."""
         self._registering = threading.Lock()
+
+    def at_opening(self, tell: Tell) -> None:
+        """Call it with the keyring, and with each that an index of its fields lives in, now or when it is opened."""
+        tell(self.keyring)
+        if isinstance(self._home, IndexHomes):
+            self._home.at_opening(tell)
 
     def warm(self) -> frozenset[bytes]:
         """Open every live key at once, and count seals ahead for the fields given so far; the ids of those that open.

@@ -17,6 +17,7 @@ from kms.keyring import Keyring
 from kms.open_provider import FormerKek, open_routed
 from kms.provider import KeyProvider
 from kms.provider_settings import ProviderSettings
+from vault.databases.opening_news import OpeningNews, Tell
 from vault.definitions.definition import FieldDefinition
 from vault.definitions.index_definition import CompoundDefinition
 from vault.errors import TenantError
@@ -58,6 +59,7 @@ class TenantVaults:
         self._definitions: dict[FieldDefinition, None] = {}
         self._compounds: dict[CompoundDefinition, None] = {}
         self._closed = False
+        self._news = OpeningNews()
         self.forget_after_fork()
         forget_in_child(self)
 
@@ -139,6 +141,15 @@ class TenantVaults:
         for vault in vaults:
             _register(vault, definitions, compounds)
 
+    def at_opening(self, tell: Tell) -> None:
+        """Call it with each tenant's keyring, and each that indexes live in, now or when it is opened."""
+        self._homes.at_opening(tell)
+        with self._changing:
+            vaults = [held.vault for held in self._open.values()]
+            self._news.to(tell)
+        for vault in vaults:
+            tell(vault.keyring)
+
     def close(self) -> None:
         """Close every keyring and the key store; whoever uses a field afterwards gets an error."""
         with self._changing:
@@ -164,7 +175,7 @@ class TenantVaults:
             return self._keep(name, vault)
 
     def _with_definitions(self, name: str) -> OpenedVault:
-        vault = OpenedVault(self._open_keyring(name), self.key_store, self._homes)
+        vault = OpenedVault(self._news.told(self._open_keyring(name)), self.key_store, self._homes)
         _register(vault, list(self._definitions), list(self._compounds))
         return vault
 

@@ -1,6 +1,6 @@
 """deactivate, retire, restore, destroy: how an operator ends a key, each step refused while something needs it."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -8,20 +8,26 @@ import typer
 from rich.console import Console
 
 from kms import KeyRecord, Purpose
-from kms.lifecycle import DEFAULT_WAIT, SHORTEST_WAIT
 from kms.utc_text import to_the_minute
 from vault.cli.duration import parse_duration
+from vault.cli.key_clearing import KeyClearing, end_with_not_cleared
 from vault.cli.key_id import parse_key_id
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, PolicyOption, load_policy, open_keys, open_project
+from vault.cli.retirement_wait import retirement_wait
 from vault.cli.still_needed import StillNeeded
-from vault.errors import PolicyError
+from vault.errors import NotClearedError, PolicyError
+from vault.project import Project
+from vault.triggers.patient_ddl import PATIENCE
 
 KeyIdArgument = Annotated[bytes, typer.Argument(parser=parse_key_id, metavar="KEY_ID", help="Its 8 hex digits.")]
 ConfirmOption = Annotated[str, typer.Option(metavar="NAME", help="The keyring's name, to say that you mean it.")]
 LookedAtOption = Annotated[
     list[str] | None,
     typer.Option(metavar="TABLE.COLUMN", help="A field outside of the policy of which you know that it needs no key."),
+]
+PatienceOption = Annotated[
+    float, typer.Option("--patience", min=0, metavar="S", help="How long a transaction may hold a table, in seconds.")
 ]
 HELD: Final = "Processes that hold it open by it for 5 minutes more, those that cannot read the key store for 65."
 
@@ -42,25 +48,40 @@ def retire(
     wait: Annotated[
         timedelta | None,
         typer.Option(
-            parser=parse_duration, metavar="DURATION", help="How old backups get: 7d or more, 30d unless said."
+            parser=parse_duration,
+            metavar="DURATION",
+            help="How long it can be restored, if longer than the policy says.",
         ),
     ] = None,
-    short_wait: Annotated[bool, typer.Option("--short-wait", help="Allow a wait of less than 7 days.")] = False,
+    short_wait: Annotated[
+        bool, typer.Option("--short-wait", help="Allow a wait of less than the policy says, or than 7 days.")
+    ] = False,
+    reencrypt: Annotated[
+        bool,
+        typer.Option("--reencrypt/--no-reencrypt", help="Move what a data key sealed, or refuse while there is any."),
+    ] = True,
+    patience: PatienceOption = PATIENCE,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
 ) -> None:
-    """Take a key that nothing needs out of use. It can be restored until it is destroyed, after the wait."""
+    """Take a key out of use, when nothing in any database of the keyring needs it. It can be restored for a while.
+
+    Exit status: 0 retired, 3 done in this database and not in all others, 4 stopped while it re-encrypts, 1 refused.
+    """
     require_confirmed(policy, confirm)
     with open_project(policy, models) as project:
+        waits = retirement_wait(project.policy.vault.declared_wait, wait, short=short_wait)
+        clearing = KeyClearing(project, reencrypt, patience)
         record = project.opened.keyring.lifecycle.retire(
             key_id,
-            DEFAULT_WAIT if wait is None else wait,
-            shortest=timedelta(0) if short_wait else SHORTEST_WAIT,
-            look=lambda found: say_unknown(StillNeeded(project), found),
+            waits.length,
+            shortest=waits.shortest,
+            look=lambda found: _require_cleared(clearing, found, found.changed_at, "retire"),
         )
         until = to_the_minute(record.destroy_after) if record.destroy_after else ""
         say(f"key {key_id.hex()} is retired: it seals and opens nothing")
         say(HELD)
+        say(waits.told)
         say(f"Until {until} it can only be restored: noisevault keys restore {key_id.hex()}")
         say(f"Then type: noisevault keys destroy {key_id.hex()} --confirm {confirm}")
 
@@ -76,17 +97,20 @@ def destroy(
     key_id: KeyIdArgument,
     confirm: ConfirmOption,
     looked_at: LookedAtOption = None,
+    patience: PatienceOption = PATIENCE,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
 ) -> None:
-    """Erase a retired key whose wait is over, for ever."""
+    """Erase a retired key whose wait is over, for ever, when every database was scanned again since.
+
+    Exit status: 0 destroyed, 3 scanned in this database and not in all others, 1 refused.
+    """
     require_confirmed(policy, confirm)
     with open_project(policy, models) as project:
 
         def look(record: KeyRecord) -> None:
-            needed = StillNeeded(project)
-            say_unknown(needed, record)
-            needed.refuse_unseen(record, looked_at or [])
+            StillNeeded(project).refuse_unseen(record, looked_at or [])
+            _require_cleared(KeyClearing(project, patience=patience), record, record.destroy_after, "destroy")
 
         project.opened.keyring.lifecycle.destroy(key_id, look=look)
         say(f"key {key_id.hex()} is destroyed: its wrapped bytes are erased from the key store")
@@ -102,12 +126,22 @@ def require_confirmed(policy: Path, name: str) -> None:
         raise PolicyError(f"--confirm takes the keyring's name, which is {keyring}; nothing was done")
 
 
-def say_unknown(needed: StillNeeded, record: KeyRecord) -> None:
-    """Refuse a key that is needed; then say what was not looked at."""
-    needed.refuse_used(record)
-    say(f"Nothing in the databases of this policy needs {record.purpose} key {record.key_id.hex()}.")
-    say("Not looked at: other databases of this keyring, replicas, backups. What names the key there is lost with it.")
-    unseen = needed.unseen(record) if record.purpose is Purpose.DATA else {}
+def _require_cleared(clearing: KeyClearing, record: KeyRecord, since: datetime | None, command: str) -> None:
+    """Say what was looked at and what was not. Raises: KeyInUseError; typer.Exit where other databases are missing."""
+    project = clearing.project
+    try:
+        clearing.require_cleared(record, record.changed_at if since is None else since)
+    except NotClearedError as error:
+        say_looked(project, record)
+        end_with_not_cleared(error, record, command, project.policy.vault.keyring)
+    say_looked(project, record)
+
+
+def say_looked(project: Project, record: KeyRecord) -> None:
+    """Of a database that was cleared: and what nobody looked at."""
+    say(f"Nothing in the database of this policy needs {record.purpose} key {record.key_id.hex()}.")
+    say("Not looked at: replicas that are behind, backups. What names the key there is lost with it.")
+    unseen = StillNeeded(project).unseen(record) if record.purpose is Purpose.DATA else {}
     for label, count in unseen.items():
         say(f"Not looked at: {label}, of which the key sealed up to {count} values; the policy does not name it.")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kms import KeyRecord, KeyState
 from kms.seal_counter import ROTATE_AFTER_SEALS
-from vault.cli.duration import show_duration
+from vault.duration import show_duration
 
 Row = dict[str, Any]
 # The columns of the table. kek is a number, for an address does not fit beside the rest.

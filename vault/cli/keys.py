@@ -12,6 +12,7 @@ from kms.kek_health import kek_health
 from vault.cli import ending_keys
 from vault.cli.backup_checking import check_backup_of
 from vault.cli.kek_health import keyring_to_list
+from vault.cli.key_databases import forget_database, list_databases
 from vault.cli.key_faults import key_faults, say_faults
 from vault.cli.key_policy import print_policy
 from vault.cli.key_rows import SHOWN, key_rows, numbered_keks, shown
@@ -92,3 +93,5 @@ def rewrap_keys(policy: PolicyOption = POLICY) -> None:
 
 for command in (ending_keys.deactivate, ending_keys.retire, ending_keys.restore, ending_keys.destroy):
     app.command()(command)
+app.command(name="databases")(list_databases)
+app.command(name="forget-database")(forget_database)

@@ -1,10 +1,10 @@
 """Still needed: what in the databases of a project needs a key, and what is known to lie elsewhere."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
-from kms import KeyRecord, Purpose
+from kms import KeyRecord, KeyState, Purpose
 from vault.bridge import ledger_engine
 from vault.cli.ledger_key_uses import ledger_uses
 from vault.errors import KeyInUseError
@@ -13,8 +13,8 @@ from vault.rows.header_counts import TableCounts
 from vault.rows.key_uses import KeyUse, pinned_slots, terms_under, uses_in, values_under
 
 REMEDIES: Final = {
-    Purpose.DATA: "move them to the active key by: noisevault reencrypt",
-    Purpose.INDEX: "move the indexes to the active key by: noisevault reindex --all --wait",
+    Purpose.DATA: "move them to the active key by: {}noisevault reencrypt",
+    Purpose.INDEX: "move the indexes to the active key by: {}noisevault reindex --all --wait",
     Purpose.LEDGER: "the audit log and the stored answers are read by it for ever, so the key stays",
 }
 
@@ -29,10 +29,15 @@ class StillNeeded:
         """Raises: KeyInUseError that says what names the key, where, and what to do."""
         uses = self.uses(record)
         if uses:
-            raise KeyInUseError(
-                f"{record.purpose} key {record.key_id.hex()} is needed by {', '.join(map(str, uses))}:"
-                f" {REMEDIES[record.purpose]}"
-            )
+            self.refuse(record, uses)
+
+    def refuse(self, record: KeyRecord, uses: Sequence[KeyUse]) -> NoReturn:
+        """Raises: KeyInUseError, as refuse_used, for what was found."""
+        back = f"noisevault keys restore {record.key_id.hex()}, then " if record.state is KeyState.RETIRED else ""
+        raise KeyInUseError(
+            f"{record.purpose} key {record.key_id.hex()} is needed by {', '.join(map(str, uses))}:"
+            f" {REMEDIES[record.purpose].format(back)}"
+        )
 
     def uses(self, record: KeyRecord) -> list[KeyUse]:
         """What needs the key."""

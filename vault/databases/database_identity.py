@@ -3,7 +3,7 @@
 The address is without user, password and query. Of a server elsewhere it is host, port and name; a name that only this
 machine knows (a socket, localhost, a file) is told apart by the machine's name. PostgreSQL says by which cluster and
 with which number it serves the database, MariaDB which server it is when it is on this machine. Two addresses of one
-database count as two; two databases never count as one.
+database count as two, unless PostgreSQL shows that one run of the server is behind both; two databases never as one.
 """
 
 import hashlib
@@ -22,16 +22,22 @@ LONGEST_PLACE: Final = 500
 # Each may be refused to a role, or not be there.
 CLUSTER: Final = "SELECT system_identifier FROM pg_catalog.pg_control_system()"
 NUMBER: Final = "SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
+SINCE: Final = "SELECT extract(epoch FROM pg_catalog.pg_postmaster_start_time())"  # in microseconds
 NAME: Final = {"postgresql": "SELECT pg_catalog.current_database()", "mysql": "SELECT DATABASE()"}
 SERVER: Final = "SELECT @@server_uid"
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseIdentity:
-    """place: the address, for people; two databases may have one. said: what else tells it apart."""
+    """place: the address, for people; two databases may have one. said: what else tells it apart.
+
+    instance: the run of a PostgreSQL server and the database in it, the same by whatever address; empty elsewhere. A
+    copy of the server has another, and a restart, after which everybody connects anew, gives one.
+    """
 
     place: str
     said: str = ""
+    instance: str = ""
 
     @property
     def digest(self) -> str:
@@ -40,7 +46,7 @@ class DatabaseIdentity:
 
 
 def identify(connection: Any, dialect: Dialect, url: URL, machine: str | None = None) -> DatabaseIdentity | None:
-    """The identity of what a driver's connection is connected to; None for SQLite in memory, which ends with its process.
+    """The identity of what a driver's connection is connected to; None for SQLite in memory, which its process ends.
 
     machine: its name, asked of the system unless given. What was begun on the connection is rolled back.
     """
@@ -52,7 +58,8 @@ def identify(connection: Any, dialect: Dialect, url: URL, machine: str | None = 
         return _served(connection, cursor, dialect.name, url, here)
     finally:
         cursor.close()
-        connection.rollback()
+        if dialect.name != "sqlite":  # where it is no transaction, and another's may be open on the one connection
+            connection.rollback()
 
 
 def _file(cursor: Any, here: str) -> DatabaseIdentity | None:
@@ -70,12 +77,11 @@ def _served(connection: Any, cursor: Any, backend: str, url: URL, here: str) -> 
     place = f"{family}://{host or 'localhost'}{'' if host.startswith('/') else f':{port}'}/{name}"
     if local:
         place += f" on {here}"
-    said = []
     if family == "postgresql":
-        said = [_one(connection, cursor, CLUSTER), _one(connection, cursor, NUMBER)]
-    elif local:
-        said = [_one(connection, cursor, SERVER)]
-    return DatabaseIdentity(place[:LONGEST_PLACE], " ".join(said))
+        cluster, number, since = (_one(connection, cursor, question) for question in (CLUSTER, NUMBER, SINCE))
+        instance = f"{cluster} {number} {since}" if cluster and number and since else ""
+        return DatabaseIdentity(place[:LONGEST_PLACE], f"{cluster} {number}", instance)
+    return DatabaseIdentity(place[:LONGEST_PLACE], _one(connection, cursor, SERVER) if local else "")
 
 
 def _is_local(host: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from kms.fork import forget_in_child
 from kms.keyring import Keyring
+from vault.databases.opening_news import OpeningNews, Tell
 from vault.definitions.definition import FieldDefinition
 from vault.definitions.index_slot import SlotKeys
 from vault.errors import DefinitionError
@@ -46,6 +47,7 @@ class IndexHomes:
     def __init__(self, open_keyring: Callable[[str], Keyring]) -> None:
         self._open_keyring = open_keyring
         self._keyrings: dict[str, Keyring] = {}
+        self._news = OpeningNews()
         self.forget_after_fork()
         forget_in_child(self)
 
@@ -57,8 +59,13 @@ class IndexHomes:
         """The keyring, the same object each time. Raises: KmsError."""
         with self._opening:
             if name not in self._keyrings:
-                self._keyrings[name] = self._open_keyring(name)
+                self._keyrings[name] = self._news.told(self._open_keyring(name))
             return self._keyrings[name]
+
+    def at_opening(self, tell: Tell) -> None:
+        """Call it with each home keyring, those that are open and those that will be. Raises: what it raises."""
+        with self._opening:
+            self._news.to(tell, self.opened())
 
     def opened(self) -> list[Keyring]:
         """Those that were named so far."""

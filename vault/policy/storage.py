@@ -1,13 +1,16 @@
 """Storage: where the records, the keys and the ledger are kept, and which key-encryption key opens them."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from vault.duration import read_duration
+from vault.policy.name import refusal
 from vault.policy.section import Section
 
 __all__ = ["NOTHING_TO_HIDE", "Storage", "holds_secret", "placed_kek"]
@@ -20,6 +23,23 @@ NOTHING_TO_HIDE: Final = (
 _SECRET: Final = re.compile(
     r"local:(.*/)?[0-9a-f]{64}|hcvault:.*[@?#].*|awskms:.*@.*|pkcs11:.*[;?&]pin-value=.*", re.IGNORECASE | re.DOTALL
 )
+# Ours: as the longest wait of a retired key.
+LONGEST_RETENTION: Final = timedelta(days=3650)
+
+
+def _duration(value: Any) -> Any:
+    try:
+        length = read_duration(value) if isinstance(value, str) else None
+    except ValueError as error:
+        reason = str(error)
+    else:
+        if length is not None and length <= LONGEST_RETENTION:
+            return length
+        reason = 'expected a duration of at most ten years as text, such as "35d" or "12h"'
+    raise refusal(reason)
+
+
+_Duration = Annotated[timedelta | None, BeforeValidator(_duration)]
 # Database URLs may hold a password, so that no repr shows them.
 _Address = Annotated[str, Field(repr=False, min_length=1)]
 
@@ -29,6 +49,8 @@ class Storage(Section):
 
     kek: wraps data keys. kek_former: others that stored data keys may be wrapped by; they open and never wrap.
     sealing_lease: for how many seconds a process relies on what it read of the key store; no less than any service's.
+    backup_retention: the age at which the last backup of data and keys is gone. replica_lag: how far a replica, from
+    which data may come back, is behind at most. None: not declared.
     """
 
     database: _Address
@@ -38,6 +60,15 @@ class Storage(Section):
     kek_former: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)] = ()
     keyring: Annotated[str, Field(min_length=1)] = "main"
     sealing_lease: Annotated[int, Field(ge=1, le=3600)] = 180
+    backup_retention: _Duration = None
+    replica_lag: _Duration = None
+
+    @property
+    def declared_wait(self) -> timedelta | None:
+        """How long what was replaced may come back from backups and replicas; None where neither is declared."""
+        if self.backup_retention is None and self.replica_lag is None:
+            return None
+        return (self.backup_retention or timedelta(0)) + (self.replica_lag or timedelta(0))
 
     @property
     def keys_url(self) -> str:

@@ -1,46 +1,19 @@
-"""Durations are typed and shown with one unit."""
+"""A duration on the command line is one of the vault's, and a slip is told as typer tells one."""
 
 from datetime import timedelta
 
 import pytest
 import typer
-from hypothesis import given
-from hypothesis import strategies as st
 
-from vault.cli.duration import UNITS, parse_duration, show_duration
+from vault.cli.duration import parse_duration
 
 
-@pytest.mark.parametrize(
-    ("text", "length"),
-    [
-        ("30d", timedelta(days=30)),
-        ("12h", timedelta(hours=12)),
-        (" 2w ", timedelta(days=14)),
-        ("0s", timedelta(0)),
-        ("90m", timedelta(minutes=90)),
-    ],
-)
-def test_a_number_and_a_unit_are_a_duration(text: str, length: timedelta) -> None:
-    assert parse_duration(text) == length
+def test_a_number_and_a_unit_are_a_duration() -> None:
+    assert parse_duration(" 2w ") == timedelta(days=14)
 
 
-@pytest.mark.parametrize("text", ["", "30", "d", "-1d", "1.5d", "1d12h", "30 days", "1y", "٣d", "1D"])
-def test_anything_else_is_told_what_there_is_to_write(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match="such as 30d or 12h"):
+@pytest.mark.parametrize(("text", "told"), [("30 days", "such as 30d or 12h"), ("36526d", "hundred years")])
+def test_anything_else_is_told_what_there_is_to_write(text: str, told: str) -> None:
+    with pytest.raises(typer.BadParameter, match=told) as raised:
         parse_duration(text)
-
-
-@pytest.mark.parametrize("text", ["36526d", "9999999999w", "9999999999s"])
-def test_a_century_is_the_most(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match="hundred years"):
-        parse_duration(text)
-
-
-@given(st.timedeltas(min_value=timedelta(0), max_value=timedelta(days=36_525)))
-def test_what_is_shown_is_the_length_rounded_down_to_its_unit(length: timedelta) -> None:
-    text = show_duration(length)
-    assert parse_duration(text) <= length < parse_duration(text) + UNITS[text[-1]]
-
-
-def test_a_length_before_its_beginning_is_none() -> None:
-    assert show_duration(timedelta(days=-1)) == "0s"
+    assert raised.value.__cause__ is raised.value.__context__ is None

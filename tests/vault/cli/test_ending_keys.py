@@ -37,7 +37,8 @@ def unused(loaded: Run, tmp_path: Path) -> str:
 def test_a_key_that_nothing_needs_is_retired_waits_and_is_destroyed(loaded: Run, unused: str, tmp_path: Path) -> None:
     retired = loaded("keys", "retire", unused, "--confirm", "main")
     assert (retired.status, retired.err) == (0, "")
-    assert "Not looked at: other databases of this keyring, replicas, backups" in retired.out
+    assert "Not looked at: replicas that are behind, backups" in retired.out
+    assert "The policy declares neither backup_retention nor replica_lag: it waits for 30d, the default." in retired.out
     assert f"noisevault keys restore {unused}" in retired.out
     assert [key["state"] for key in keys(loaded)] == ["retired", "active"]
     listed = loaded("keys", "list").out
@@ -66,22 +67,39 @@ def test_a_key_that_values_name_is_not_retired(loaded: Run, tmp_path: Path) -> N
     (old,) = keys(loaded)
     loaded("rotate")
     rest(tmp_path)
-    refused = loaded("keys", "retire", old["key_id"], "--confirm", "main")
+    refused = loaded("keys", "retire", old["key_id"], "--confirm", "main", "--no-reencrypt")
     assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
     assert f"data key {old['key_id']} is needed by 4 values of visit.national_id" in refused.err
     assert "noisevault reencrypt" in refused.err
     assert [key["state"] for key in keys(loaded)] == ["deactivated", "active"]
 
 
+def test_what_a_data_key_sealed_is_moved_and_then_the_key_is_retired(loaded: Run, tmp_path: Path) -> None:
+    (old,) = keys(loaded)
+    loaded("rotate")
+    rest(tmp_path)
+    retired = loaded("keys", "retire", old["key_id"], "--confirm", "main")
+    assert (retired.status, retired.err) == (0, "")
+    assert "visit: 4 rows rewritten" in retired.out
+    assert [key["state"] for key in keys(loaded)] == ["retired", "active"]
+    assert "asthma" in loaded("show").out
+
+
 def test_a_value_that_came_back_is_found_before_the_key_is_destroyed(loaded: Run, unused: str, tmp_path: Path) -> None:
     loaded("keys", "retire", unused, "--confirm", "main")
     pass_time(tmp_path, 30)
     late = b"\x01\x00" + bytes.fromhex(unused) + bytes(28)
+    come = "UPDATE visit SET diagnosis = ? WHERE person = 3"
     with closing(sqlite3.connect(tmp_path / "application.db")) as data, data:
-        data.execute("UPDATE visit SET diagnosis = ? WHERE person = 3", (late,))
+        with pytest.raises(sqlite3.IntegrityError, match=r"a value of visit\.diagnosis by a retired key"):
+            data.execute(come, (late,))
+        for (name,) in data.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            data.execute(f"DROP TRIGGER {name}")  # as a table that is made anew has none
+        data.execute(come, (late,))
     refused = loaded("keys", "destroy", unused, "--confirm", "main")
     assert (refused.status, refused.out) == (1, "")
     assert "is needed by 1 values of visit.diagnosis" in refused.err
+    assert f"by: noisevault keys restore {unused}, then noisevault reencrypt" in refused.err
     assert [key["state"] for key in keys(loaded)] == ["retired", "active"]
 
 
@@ -212,16 +230,17 @@ def test_k11_07_a_key_is_retired_only_when_no_table_names_it(run: Run, tmp_path:
     (tmp_path / "many.csv").write_text("id,diagnosis,note\n" + "".join(f"{n},new,new\n" for n in range(1, 1000)))
     assert run("import", "many.csv", "--table", "visit").status == 0
     rest(tmp_path)
-    refused = run("keys", "retire", old, "--confirm", "main")
+    words = ("keys", "retire", old, "--confirm", "main", "--no-reencrypt")
+    refused = run(*words)
     assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
     for column in ("visit.diagnosis", "visit.note", "letter.body"):
         assert f"1 values of {column}" in refused.err
     assert [key["state"] for key in keys(run)] == ["deactivated", "active"]
     assert "visit: 1 rows rewritten" in run("reencrypt", "visit").out
-    refused = run("keys", "retire", old, "--confirm", "main")
+    refused = run(*words)
     assert (refused.status, "visit" in refused.err) == (1, False)
     assert "1 values of letter.body" in refused.err
-    assert run("reencrypt").status == 0
-    retired = run("keys", "retire", old, "--confirm", "main")
+    retired = run(*words[:-1])
+    assert "letter: 1 rows rewritten" in retired.out
     assert (retired.status, retired.err) == (0, "")
     assert "old" in run("find", "body", "old", "--table", "letter", "--json").out

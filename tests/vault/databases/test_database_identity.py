@@ -1,0 +1,127 @@
+"""Two databases never count as one; what is addressed otherwise is the same where it can be told."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine, make_url, text
+from sqlalchemy.engine import Dialect
+from sqlalchemy.pool import StaticPool
+
+from tests.servers import mariadb
+from tests.servers.postgres import fresh_database
+from vault.databases.database_identity import DatabaseIdentity, identify
+
+
+def identity(url: str, machine: str = "one") -> DatabaseIdentity:
+    engine = create_engine(url)
+    found = _identified(engine, machine)
+    engine.dispose()
+    assert found is not None
+    return found
+
+
+def _identified(engine: Engine, machine: str) -> DatabaseIdentity | None:
+    with engine.connect() as connection:
+        return identify(connection.connection.dbapi_connection, engine.dialect, engine.url, machine)
+
+
+def test_it_is_the_same_each_time_and_another_on_another_machine(database_url: str) -> None:
+    assert identity(database_url) == identity(database_url)
+    assert identity(database_url).digest != identity(database_url, "two").digest
+    assert len(identity(database_url).digest) == 64
+    assert identity(database_url).place.endswith(" on one"), "a socket, or a file, which only this machine knows"
+
+
+def test_user_password_and_query_are_no_part_of_it(database_url: str) -> None:
+    url = make_url(database_url)
+    if url.get_backend_name() == "sqlite":
+        other = url.update_query_dict({"timeout": "9"})
+    elif url.get_backend_name() == "postgresql":
+        other = url.set(password="s3cret").update_query_dict({"application_name": "other"})
+    else:
+        other = url.update_query_dict({"charset": "utf8mb4"})
+    named = identity(other.render_as_string(hide_password=False))
+    assert named == identity(database_url)
+    assert "s3cret" not in repr(named)
+
+
+@pytest.mark.postgres
+def test_two_databases_of_one_server_are_two_and_an_ordinary_role_is_told(
+    postgres_url: str, postgres_server_url: str
+) -> None:
+    with fresh_database(postgres_server_url) as other:
+        assert identity(postgres_url).digest != identity(other).digest
+    engine = create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE ROLE plain"))
+    as_plain = create_engine(postgres_url, connect_args={"options": "-c role=plain"})
+    found = _identified(as_plain, "one")
+    as_plain.dispose()
+    with engine.begin() as connection:
+        connection.execute(text("DROP ROLE plain"))
+    engine.dispose()
+    assert found == identity(postgres_url)
+    assert found is not None
+    assert found.instance.startswith(f"{found.said} ")
+    cluster, number = found.said.split()
+    assert int(cluster) > 0
+    assert int(number) > 0
+
+
+@pytest.mark.mariadb
+def test_two_databases_of_mariadb_are_two(mariadb_url: str, request: pytest.FixtureRequest) -> None:
+    with mariadb.fresh_database(request.getfixturevalue("mariadb_server_url")) as other:
+        assert identity(mariadb_url).digest != identity(other).digest
+    assert identity(mariadb_url).said != ""
+
+
+def test_a_link_to_a_file_is_the_file(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "one.db")):
+        (tmp_path / "link.db").symlink_to(tmp_path / "one.db")
+    assert identity(f"sqlite:///{tmp_path / 'link.db'}") == identity(f"sqlite:///{tmp_path / 'one.db'}")
+    assert identity(f"sqlite:///{tmp_path / 'two.db'}") != identity(f"sqlite:///{tmp_path / 'one.db'}")
+
+
+def test_what_is_in_memory_ends_with_its_process() -> None:
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    assert _identified(engine, "one") is None
+    engine.dispose()
+
+
+class _Silent:
+    """A driver's connection to a server that tells nothing."""
+
+    def cursor(self) -> "_Silent":
+        return self
+
+    def execute(self, _question: str) -> None:
+        raise RuntimeError("permission denied")
+
+    def rollback(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("postgresql+psycopg://u:p@DB.example./clinic", "postgresql://db.example:5432/clinic"),
+        ("postgresql+asyncpg://u:p@db.example:6432/clinic", "postgresql://db.example:6432/clinic"),
+        ("mariadb+pymysql://u:p@db.example/clinic", "mysql://db.example:3306/clinic"),
+        ("mysql+pymysql://u@127.0.0.1/clinic", "mysql://127.0.0.1:3306/clinic on one"),
+        ("postgresql+psycopg://u@/clinic?host=/run/pg", "postgresql:///run/pg/clinic on one"),
+    ],
+)
+def test_a_server_elsewhere_is_told_by_its_address_also_where_it_says_nothing(url: str, place: str) -> None:
+    parsed = make_url(url)
+    silent: Any = _Silent()
+    dialect: Any = SimpleNamespace(name=parsed.get_backend_name())
+    assert isinstance(dialect, Dialect) or dialect.name
+    found = identify(silent, dialect, parsed, "one")
+    assert found is not None
+    assert found.place == place
+    assert found.said.strip() == ""

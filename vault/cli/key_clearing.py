@@ -1,0 +1,120 @@
+"""Key clearing: what a command does before a key goes: this database is cleared of it, and all others have to be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NoReturn
+
+import typer
+from rich.console import Console
+from sqlalchemy import Table
+
+from kms import KeyRecord, KeyringState, KeyState, Purpose
+from vault.cli.job_ending import end_with, say_tally
+from vault.cli.job_keys import job_keys
+from vault.cli.running_jobs import running_jobs
+from vault.cli.still_needed import StillNeeded
+from vault.databases.database_register import DatabaseRegister
+from vault.errors import NotClearedError
+from vault.jobs.engine import Job
+from vault.jobs.reencrypt import Reencrypt
+from vault.mapping.definitions import sealed_columns
+from vault.project import Project
+from vault.retirement.clearances import Clearances
+from vault.retirement.clearing import Clearing, identity_of
+from vault.rows.key_uses import KeyUse
+from vault.triggers.patient_ddl import PATIENCE
+
+__all__ = ["NOT_CLEARED", "KeyClearing", "end_with_not_cleared"]
+
+# Exit status: done here, and not yet in every database of the keyring.
+NOT_CLEARED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class KeyClearing:
+    """Of a project's database. reencrypt: move what names the key by a job. patience: seconds, as of Clearing."""
+
+    project: Project
+    reencrypt: bool = False
+    patience: float = PATIENCE
+
+    def require_cleared(self, record: KeyRecord, since: datetime) -> None:
+        """Clear this database; then every other that is registered must be, since then.
+
+        A ledger key, and one that never sealed, are counted and nothing else: a trigger against a key whose turn to
+        seal comes later would refuse every write.
+        Raises: KeyInUseError, NotClearedError; typer.Exit when a signal stopped the job.
+        """
+        needed = StillNeeded(self.project)
+        if record.purpose is Purpose.LEDGER or self._state.has_turn_to_come(record):
+            needed.refuse_used(record)
+            return
+        opened = self.project.opened
+        clearances = Clearances(opened.key_store, record.keyring_id)
+        identity = identity_of(self.project.engine)
+        DatabaseRegister(opened.key_store).see(record.keyring_id, identity)
+        Clearing(
+            self.project.engine,
+            self._tables,
+            identity,
+            clearances,
+            needed.uses,
+            lambda found: self._move(needed, record, found),
+            self._cleared_before(clearances, identity.digest),
+            self.patience,
+        ).clear(record)
+        missing = clearances.missing(record.key_id, since)
+        if missing:
+            raise NotClearedError(record.key_id, tuple((one.name, one.place) for one in missing))
+
+    @property
+    def _state(self) -> KeyringState:
+        keyring = self.project.opened.keyring
+        return KeyringState(keyring.id, keyring.name, tuple(keyring.records()))
+
+    @property
+    def _tables(self) -> list[Table]:
+        return [table for table in self.project.tables.values() if sealed_columns(table)]
+
+    def _cleared_before(self, clearances: Clearances, digest: str) -> list[bytes]:
+        """Keys that seal no more and that were cleared here: their triggers may have gone with a table made anew."""
+        ended = {KeyState.RETIRED, KeyState.DESTROYED}
+        state = self._state
+        known = {one.key_id: one for one in state.records}
+        return [
+            key_id
+            for (where, key_id), scan in clearances.scans().items()
+            if where == digest
+            and scan.cleared_at is not None
+            and key_id in known
+            and known[key_id].state in ended
+            and not state.has_turn_to_come(known[key_id])
+        ]
+
+    def _move(self, needed: StillNeeded, record: KeyRecord, found: Sequence[KeyUse]) -> None:
+        """By a job, as `noisevault reencrypt`. Raises: KeyInUseError where none is wanted, or none moves it."""
+        if not self.reencrypt or record.purpose is not Purpose.DATA:
+            needed.refuse(record, found)
+        console, project = Console(), self.project
+        with running_jobs(console) as around:
+            for table in self._tables:
+                if any(use.where.startswith(f"{table.fullname}.") for use in found) and not around.stop.is_set():
+                    with job_keys(project, table, tenants=False) as keys:
+                        work = Reencrypt.of(table, keys, lease=project.policy.vault.sealing_lease)
+                        tally = Job(work, project.engine, notify=around.notify, stop=around.stop).run()
+                    say_tally(console, tally, project.active_data_key_id)
+            stopped = around.stop.is_set()
+        end_with([], stopped=stopped)
+
+
+def end_with_not_cleared(error: NotClearedError, record: KeyRecord, command: str, keyring: str) -> NoReturn:
+    """Say which databases are missing and what to type for each. Raises: typer.Exit with status 3."""
+    console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+    key_id = record.key_id.hex()
+    console.print(f"{record.purpose} key {key_id} stays as it is: it may be needed in other databases of {keyring}.")
+    for name, place in error.databases:
+        console.print(f"  {place}")
+        console.print(f"    with the policy that names it: noisevault keys {command} {key_id} --confirm {keyring}")
+        console.print(f"    if it is no more: noisevault keys forget-database {name} --confirm {keyring}")
+    raise typer.Exit(NOT_CLEARED)

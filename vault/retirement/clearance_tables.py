@@ -1,0 +1,31 @@
+"""Clearance tables: where it lies, beside the keys, what was found of a key in each database of its keyring."""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table
+from sqlalchemy.dialects.mysql import VARBINARY
+from sqlalchemy.types import TypeEngine
+
+from kms.exact_text import MARIADB_TRANSACTIONAL, exact_text
+
+__all__ = ["clearance_table", "metadata"]
+
+metadata: Final = MetaData()
+
+
+def _id(size: int) -> TypeEngine[bytes]:
+    return LargeBinary(size).with_variant(VARBINARY(size), "mysql", "mariadb")
+
+
+clearance_table: Final = Table(
+    "noisevault_clearance",
+    metadata,
+    Column("keyring_id", _id(16), primary_key=True),
+    Column("key_id", _id(4), primary_key=True),
+    Column("identity", exact_text(64), primary_key=True),  # of noisevault_database
+    Column("scanned_at", exact_text(32), nullable=False),  # when the last scan began, ISO 8601, UTC, microseconds
+    Column("found", BigInteger, nullable=False),  # values, terms and slots that named the key
+    # When the last scan began that found nothing while all columns refused the key; NULL if one found something since.
+    Column("cleared_at", exact_text(32)),
+    **MARIADB_TRANSACTIONAL,
+)
