@@ -11,7 +11,10 @@ from pathlib import Path
 from sqlalchemy import create_engine, make_url, text
 
 # The data outlives nothing: speed before durability. The server kills what kill -9 of a client leaves open.
-SETTINGS = "fsync=off\nsynchronous_commit=off\nfull_page_writes=off\nmax_connections=200\nmax_prepared_transactions=8\n"
+SETTINGS = (
+    "fsync=off\nsynchronous_commit=off\nfull_page_writes=off\nmax_connections=200\nmax_prepared_transactions=8\n"
+    "wal_level=logical\n"
+)
 
 
 @contextmanager
