@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from kms.errors import KeyringError
 from kms.fork import forget_in_child
 from kms.kek_uses import KekUse, note_left, read_kek_uses
+from kms.kek_versions import KekVersionUse, note_versions_left, read_kek_versions, require_kek_version_table
 from kms.key_database import close_for_good, erase_old_pages, open_key_database, prepare, reading, writing
 from kms.key_record import KeyRecord, KeyringState, KeyState
 from kms.key_rows import keyring_id_of, time_text, to_row
@@ -156,17 +157,26 @@ class KeyStore:
         Gives the ids of the keys whose row still had the record's bytes; a row that has others is left alone.
         Raises: UnavailableError, and then all rows are as they were.
         """
+        require_kek_version_table(self.engine)
         with writing(self.engine) as connection:
             for keyring_id in sorted({record.keyring_id for record, _ in changes}):
                 lock_keyring(connection, keyring_id)
             done = [(record, new) for record, new in changes if _replaced(connection, record, new)]
-            note_left(connection, done, read_clocks(connection, self._now()).later)
+            moment = read_clocks(connection, self._now()).later
+            note_left(connection, done, moment)
+            note_versions_left(connection, done, moment)
             return frozenset(record.key_id for record, _ in done)
 
     def kek_uses(self) -> list[KekUse]:
         """By which KEKs the keys of each keyring are wrapped, or were. Raises: UnavailableError."""
         with reading(self.engine) as connection:
             return read_kek_uses(connection)
+
+    def kek_versions(self) -> list[KekVersionUse]:
+        """By which versions of each KEK the keys of all keyrings are wrapped, or were. Raises: UnavailableError."""
+        require_kek_version_table(self.engine)
+        with reading(self.engine) as connection:
+            return read_kek_versions(connection)
 
     def erase_keyring(self, keyring_id: bytes) -> int:
         """Erase the wrapped bytes of every live key, whatever its state; the tombstones stay. Gives how many.

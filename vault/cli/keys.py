@@ -12,6 +12,7 @@ from kms.kek_health import kek_health
 from vault.cli import ending_keys
 from vault.cli.backup_checking import check_backup_of
 from vault.cli.kek_health import keyring_to_list
+from vault.cli.kek_versions import list_kek_versions
 from vault.cli.key_databases import forget_database, list_databases
 from vault.cli.key_faults import key_faults, say_faults
 from vault.cli.key_policy import print_policy
@@ -87,7 +88,8 @@ def rewrap_keys(policy: PolicyOption = POLICY) -> None:
         if changed:
             console.print(
                 f"Services read this within {keyring.leases.sealing:g} s. Type: noisevault keys check\n"
-                "Old versions of the key-encryption key stay for as long as a backup may be restored."
+                "Old versions of the key-encryption key stay for as long as a backup may be restored: noisevault keys"
+                " kek-versions"
             )
 
 
@@ -95,3 +97,4 @@ for command in (ending_keys.deactivate, ending_keys.retire, ending_keys.restore,
     app.command()(command)
 app.command(name="databases")(list_databases)
 app.command(name="forget-database")(forget_database)
+app.command(name="kek-versions")(list_kek_versions)

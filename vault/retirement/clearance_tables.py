@@ -4,24 +4,20 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table
 from sqlalchemy.dialects.mysql import VARBINARY
-from sqlalchemy.types import TypeEngine
 
 from kms.exact_text import MARIADB_TRANSACTIONAL, exact_text
 
 __all__ = ["clearance_table", "metadata"]
 
 metadata: Final = MetaData()
-
-
-def _id(size: int) -> TypeEngine[bytes]:
-    return LargeBinary(size).with_variant(VARBINARY(size), "mysql", "mariadb")
-
+_KEYRING_ID: Final = LargeBinary(16).with_variant(VARBINARY(16), "mysql", "mariadb")
+_KEY_ID: Final = LargeBinary(4).with_variant(VARBINARY(4), "mysql", "mariadb")
 
 clearance_table: Final = Table(
     "noisevault_clearance",
     metadata,
-    Column("keyring_id", _id(16), primary_key=True),
-    Column("key_id", _id(4), primary_key=True),
+    Column("keyring_id", _KEYRING_ID, primary_key=True),
+    Column("key_id", _KEY_ID, primary_key=True),
     Column("identity", exact_text(64), primary_key=True),  # of noisevault_database
     Column("scanned_at", exact_text(32), nullable=False),  # when the last scan began, ISO 8601, UTC, microseconds
     Column("found", BigInteger, nullable=False),  # values, terms and slots that named the key

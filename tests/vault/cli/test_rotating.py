@@ -9,6 +9,7 @@ import pytest
 from kms import KeyStore
 from tests.kms.rested import let_time_pass
 from tests.vault.cli.conftest import Run
+from tests.vault.retirement.aged_clearances import age_clearances
 
 
 def states(run: Run, purpose: str = "data") -> list[str]:
@@ -18,6 +19,7 @@ def states(run: Run, purpose: str = "data") -> list[str]:
 def pass_time(folder: Path, days: int) -> None:
     store = KeyStore.from_url(f"sqlite:///{folder / 'keys.db'}")
     let_time_pass(store.engine, timedelta(days=days))
+    age_clearances(store.engine, timedelta(days=days))
     store.close()
 
 
