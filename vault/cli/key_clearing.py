@@ -1,7 +1,7 @@
 """Key clearing: what a command does before a key goes: this database is cleared of it, and all others have to be."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NoReturn
 
@@ -16,7 +16,7 @@ from vault.cli.running_jobs import running_jobs
 from vault.cli.still_needed import StillNeeded
 from vault.databases.database_register import DatabaseRegister
 from vault.errors import NotClearedError
-from vault.jobs.engine import Job
+from vault.jobs.engine import Job, JobSettings
 from vault.jobs.reencrypt import Reencrypt
 from vault.mapping.definitions import sealed_columns
 from vault.project import Project
@@ -38,6 +38,7 @@ class KeyClearing:
     project: Project
     reencrypt: bool = False
     patience: float = PATIENCE
+    settings: JobSettings = field(default_factory=JobSettings)
 
     def require_cleared(self, record: KeyRecord, since: datetime) -> None:
         """Clear this database; then every other that is registered must be, since then.
@@ -102,7 +103,7 @@ class KeyClearing:
                 if any(use.where.startswith(f"{table.fullname}.") for use in found) and not around.stop.is_set():
                     with job_keys(project, table, tenants=False) as keys:
                         work = Reencrypt.of(table, keys, lease=project.policy.vault.sealing_lease)
-                        tally = Job(work, project.engine, notify=around.notify, stop=around.stop).run()
+                        tally = Job(work, project.engine, self.settings, notify=around.notify, stop=around.stop).run()
                     say_tally(console, tally, project.active_data_key_id)
             stopped = around.stop.is_set()
         end_with([], stopped=stopped)

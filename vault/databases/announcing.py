@@ -30,7 +30,7 @@ class Announcing:
 
     def __init__(self, engine: Engine, see: See) -> None:
         """see: writes down that a keyring's values may lie in a database; it raises if that cannot be."""
-        self._dialect, self._url, self._see = engine.dialect, engine.url, see
+        self._backend, self._url, self._see = engine.dialect.name, engine.url, see
         self._keyrings: set[bytes] = set()
         self._seen: dict[str, DatabaseIdentity] = {}
         self.forget_after_fork()
@@ -52,7 +52,7 @@ class Announcing:
     def _taken(self, connection: Any, entry: ConnectionPoolEntry, _proxy: object) -> None:
         if TOLD in entry.info:
             return
-        identity = identify(connection, self._dialect, self._url)
+        identity = identify(connection, self._backend, self._url)
         if identity is not None:
             with self._telling:
                 for keyring_id in self._keyrings:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import URL
-from sqlalchemy.engine import Dialect
 
 __all__ = ["DatabaseIdentity", "identify"]
 
@@ -45,20 +44,21 @@ class DatabaseIdentity:
         return hashlib.sha256(f"{self.place}\n{self.said}".encode()).hexdigest()
 
 
-def identify(connection: Any, dialect: Dialect, url: URL, machine: str | None = None) -> DatabaseIdentity | None:
+def identify(connection: Any, backend: str, url: URL, machine: str | None = None) -> DatabaseIdentity | None:
     """The identity of what a driver's connection is connected to; None for SQLite in memory, which its process ends.
 
-    machine: its name, asked of the system unless given. What was begun on the connection is rolled back.
+    backend: the name of the engine's dialect. machine: its name, asked of the system unless given. What was begun
+    on the connection is rolled back.
     """
     here = socket.gethostname() if machine is None else machine
     cursor = connection.cursor()
     try:
-        if dialect.name == "sqlite":
+        if backend == "sqlite":
             return _file(cursor, here)
-        return _served(connection, cursor, dialect.name, url, here)
+        return _served(connection, cursor, backend, url, here)
     finally:
         cursor.close()
-        if dialect.name != "sqlite":  # where it is no transaction, and another's may be open on the one connection
+        if backend != "sqlite":  # where it is no transaction, and another's may be open on the one connection
             connection.rollback()
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnClause, column, exists, inspect, select, table
 from sqlalchemy.sql.elements import conv
 
 from vault.definitions.index_slot import SLOTS, term_column
+from vault.migrations.refusal_triggers import drop_refusals
 from vault.migrations.shown_log import warn
 from vault.migrations.stored_columns import term_column_pair
 from vault.terms.term import RFC_2104_SHA_256_BITS
@@ -173,6 +174,7 @@ def _drop(operations: Operations, operation: DropBlindIndexOp) -> None:
     pair = [term_column(operation.column_name, operation.index, slot) for slot in SLOTS]
     for index_name in _names_of_indexes(operations, operation, pair) or [operation.index_name]:
         operations.invoke(DropIndexOp(index_name, operation.table_name, schema=operation.schema))
+    drop_refusals(operations, operation.table_name, pair, operation.schema)
     for name in pair:
         operations.invoke(DropColumnOp(operation.table_name, name, schema=operation.schema))
 

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnClause, Select, and_, column, exists, inspect, lite
 from sqlalchemy.sql.elements import conv
 
 from vault.definitions.index_definition import compound_term_columns
+from vault.migrations.refusal_triggers import drop_refusals
 from vault.migrations.shown_log import warn
 from vault.migrations.stored_columns import compound_column_pair
 from vault.terms.term import RFC_2104_SHA_256_BITS
@@ -179,6 +180,7 @@ def _create(operations: Operations, operation: CreateCompoundIndexOp) -> None:
 @Operations.implementation_for(DropCompoundIndexOp)
 def _drop(operations: Operations, operation: DropCompoundIndexOp) -> None:
     operations.invoke(DropIndexOp(operation.index_name, operation.table_name, schema=operation.schema))
+    drop_refusals(operations, operation.table_name, operation.term_columns, operation.schema)
     for name in operation.term_columns:
         operations.invoke(DropColumnOp(operation.table_name, name, schema=operation.schema))
 

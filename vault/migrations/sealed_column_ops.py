@@ -6,6 +6,7 @@ from alembic.operations import BatchOperations, Operations
 from alembic.operations.ops import AddColumnOp, AlterTableOp, DropColumnOp
 from sqlalchemy import Column
 
+from vault.migrations.refusal_triggers import drop_refusals
 from vault.migrations.stored_columns import sealed_type
 
 __all__ = ["AddSealedColumnOp", "DropSealedColumnOp"]
@@ -97,4 +98,5 @@ def _add(operations: Operations, operation: AddSealedColumnOp) -> None:
 
 @Operations.implementation_for(DropSealedColumnOp)
 def _drop(operations: Operations, operation: DropSealedColumnOp) -> None:
+    drop_refusals(operations, operation.table_name, [operation.column_name], operation.schema)
     operations.invoke(DropColumnOp(operation.table_name, operation.column_name, schema=operation.schema))

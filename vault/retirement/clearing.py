@@ -79,7 +79,7 @@ class Clearing:
 def identity_of(engine: Engine) -> DatabaseIdentity:
     """Of the database that the engine connects to. Raises: KeyInUseError for one in memory."""
     with engine.connect() as connection:
-        found = identify(connection.connection.dbapi_connection, engine.dialect, engine.url)
+        found = identify(connection.connection.dbapi_connection, engine.dialect.name, engine.url)
     if found is None:
         raise KeyInUseError("a database in memory ends with its process: no key is retired from there")
     return found

@@ -50,11 +50,9 @@ class KeyRefusal:
 
     def undo(self, dialect: Dialect) -> list[str]:
         """The statements that take it away, before the column is dropped; they do nothing where it is not there."""
-        on = self.placed(dialect, self.table)
-        if dialect.name != "postgresql":
-            return [f"DROP TRIGGER IF EXISTS {self.placed(dialect, name)}" for name in self.names]
-        dropped = [f"DROP TRIGGER IF EXISTS {name} ON {on}" for name in self.names]
-        return [*dropped, f"DROP FUNCTION IF EXISTS {self.placed(dialect, self.names[0])}()"]
+        if dialect.name == "postgresql":  # with the triggers of all partitions
+            return [f"DROP FUNCTION IF EXISTS {self.placed(dialect, self.names[0])}() CASCADE"]
+        return [f"DROP TRIGGER IF EXISTS {self.placed(dialect, name)}" for name in self.names]
 
     def placed(self, dialect: Dialect, name: str) -> str:
         """The quoted name of what lies in the table's schema."""

@@ -3,12 +3,10 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, create_engine, make_url, text
-from sqlalchemy.engine import Dialect
 from sqlalchemy.pool import StaticPool
 
 from tests.servers import mariadb
@@ -26,7 +24,7 @@ def identity(url: str, machine: str = "one") -> DatabaseIdentity:
 
 def _identified(engine: Engine, machine: str) -> DatabaseIdentity | None:
     with engine.connect() as connection:
-        return identify(connection.connection.dbapi_connection, engine.dialect, engine.url, machine)
+        return identify(connection.connection.dbapi_connection, engine.dialect.name, engine.url, machine)
 
 
 def test_it_is_the_same_each_time_and_another_on_another_machine(database_url: str) -> None:
@@ -119,9 +117,7 @@ class _Silent:
 def test_a_server_elsewhere_is_told_by_its_address_also_where_it_says_nothing(url: str, place: str) -> None:
     parsed = make_url(url)
     silent: Any = _Silent()
-    dialect: Any = SimpleNamespace(name=parsed.get_backend_name())
-    assert isinstance(dialect, Dialect) or dialect.name
-    found = identify(silent, dialect, parsed, "one")
+    found = identify(silent, parsed.get_backend_name(), parsed, "one")
     assert found is not None
     assert found.place == place
     assert found.said.strip() == ""

@@ -1,0 +1,153 @@
+"""What commands do before a key goes: nothing against one whose turn comes; killed, the same command goes on."""
+
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine, event, select
+
+from kms import KeyState, ProviderSettings, Purpose
+from tests.kms.rested import let_rest
+from tests.vault.cli.conftest import Run
+from tests.vault.cli.test_ending_keys import keys, rest
+from tests.vault.projects import make_project, visit
+from vault.bridge import declare_budgets, open_ledger
+from vault.cli.key_clearing import KeyClearing
+from vault.jobs.engine import JobSettings
+from vault.jobs.pace import PaceSettings
+from vault.policy import Policy
+from vault.project import Project
+from vault.retirement.refused_keys import refused_keys
+from vault.rows.raw_table import raw_table
+
+ROWS = 1000
+PACE = PaceSettings()
+
+
+def refused(project: Project) -> frozenset[bytes]:
+    return refused_keys(project.engine, project.table("visit"))
+
+
+def retire(project: Project, key_id: bytes, pace: PaceSettings = PACE) -> None:
+    clearing = KeyClearing(project, reencrypt=True, settings=JobSettings(pace))
+    project.opened.keyring.lifecycle.retire(
+        key_id, look=lambda found: clearing.require_cleared(found, found.changed_at)
+    )
+
+
+def test_a_key_whose_turn_to_seal_comes_is_refused_by_no_trigger(tmp_path: Path, database_url: str) -> None:
+    """Restored, it may become active: then a trigger would refuse every write."""
+    project = make_project(tmp_path, database_url)
+    keyring = project.opened.keyring
+    waiting = keyring.lifecycle.prepare(Purpose.DATA)
+    retire(project, waiting.key_id)
+    let_rest(project.opened.key_store.engine)
+    record = next(one for one in keyring.records() if one.key_id == waiting.key_id)
+    assert record.destroy_after is not None
+    KeyClearing(project).require_cleared(record, record.destroy_after)  # as destroy does
+    assert refused(project) == frozenset()
+    keyring.lifecycle.restore(waiting.key_id)
+    assert keyring.lifecycle.rotate(Purpose.DATA).key_id == waiting.key_id
+    with project.engine.begin() as connection:
+        connection.execute(project.table("visit").insert(), [visit(1)])
+    project.close()
+
+
+def test_the_triggers_of_keys_that_went_before_are_made_again(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    lifecycle = project.opened.keyring.lifecycle
+    first, second = lifecycle.rotate(Purpose.DATA), lifecycle.rotate(Purpose.DATA)
+    let_rest(project.opened.key_store.engine)
+    retire(project, first.key_id)
+    with project.engine.begin() as connection:
+        for (name,) in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").all():
+            connection.exec_driver_sql(f"DROP TRIGGER {name}")  # as a table that is made anew has none
+    lifecycle.rotate(Purpose.DATA)
+    let_rest(project.opened.key_store.engine)
+    retire(project, second.key_id)
+    assert refused(project) == {first.key_id, second.key_id}
+    project.close()
+
+
+def _killed(folder: Path, key_id: bytes, batches: int) -> None:
+    """In the other process: it dies, as by kill -9, when so many batches are committed and one more is written."""
+    project = Project.open(Policy.load(folder / "noisevault.toml"), ProviderSettings())
+    done = [0]
+
+    def executed(_connection: Any, _cursor: Any, statement: str, *_others: Any) -> None:
+        if "UPDATE" in statement and "FOR UPDATE" not in statement and "visit" in statement:
+            done[0] += 1
+            if done[0] > batches:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(project.engine, "after_cursor_execute", executed)
+    retire(project, key_id, PaceSettings(least_rows=ROWS // 10, most_rows=ROWS // 10))
+
+
+def test_k12_08_retiring_that_is_killed_goes_on_by_the_same_command_and_each_row_is_moved_once(
+    tmp_path: Path, database_url: str
+) -> None:
+    """kill -9 after 4 batches of 10: the earlier ones are committed, the rest is moved, and the key is retired."""
+    project = make_project(tmp_path, database_url)
+    table = project.table("visit")
+    with project.engine.begin() as connection:
+        connection.execute(table.insert(), [visit(person) for person in range(ROWS)])
+    (old,) = project.opened.keyring.records(Purpose.DATA)
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
+    let_rest(project.opened.key_store.engine)
+    process = multiprocessing.get_context("spawn").Process(target=_killed, args=(tmp_path, old.key_id, 4))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    assert refused(project) == frozenset()
+    moved = stored(project, old.key_id)
+    assert len(moved) == ROWS * 4 // 10, "what was committed is there"
+    time.sleep(10.5)  # a run that gives no sign of life for 10 s is taken for dead
+    retire(project, old.key_id)
+    assert refused(project) == {old.key_id}
+    after = stored(project, old.key_id)
+    assert len(after) == ROWS
+    assert {person: after[person] for person in moved} == moved, "each row was rewritten once"
+    assert project.opened.keyring.records(Purpose.DATA)[0].state is KeyState.RETIRED
+    project.close()
+
+
+def stored(project: Project, old: bytes) -> dict[int, bytes]:
+    """The diagnoses that another key sealed."""
+    raw = raw_table(project.table("visit"))
+    with project.engine.connect() as connection:
+        found = connection.execute(select(raw.c.person, raw.c.diagnosis)).all()
+    return {person: bytes(value) for person, value in found if bytes(value)[2:6] != old}
+
+
+def test_k11_07_of_an_index_key_says_what_to_run_and_makes_no_trigger(loaded: Run, tmp_path: Path) -> None:
+    (old,) = keys(loaded, "index")
+    loaded("rotate", "--purpose", "index")
+    rest(tmp_path)
+    words = ("keys", "retire", old["key_id"], "--confirm", "main")
+    refusal = loaded(*words)
+    assert (refusal.status, refusal.out) == (1, "")
+    assert "1 slot (bidx, a) of visit.national_id, 4 terms of visit.national_id_bidx_a" in refusal.err
+    assert "noisevault reindex --all --wait" in refusal.err
+    engine = create_engine(f"sqlite:///{tmp_path / 'application.db'}")
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT COUNT(*) FROM sqlite_master WHERE type = 'trigger'").scalar() == 0
+    engine.dispose()
+
+
+def test_a_ledger_key_is_only_counted(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    keyring = project.opened.keyring
+    declare_budgets(open_ledger(project.policy, keyring), project.policy)
+    keyring.lifecycle.rotate(Purpose.LEDGER)
+    unused = keyring.lifecycle.rotate(Purpose.LEDGER)
+    keyring.lifecycle.rotate(Purpose.LEDGER)
+    let_rest(project.opened.key_store.engine)
+    record = next(one for one in keyring.records() if one.key_id == unused.key_id)
+    assert record.state is KeyState.DEACTIVATED
+    KeyClearing(project).require_cleared(record, record.changed_at)
+    assert refused(project) == frozenset()
+    project.close()
