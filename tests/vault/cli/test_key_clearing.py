@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import create_engine, event, select
+from sqlalchemy import Connection, create_engine, event, select
 
 from kms import KeyState, ProviderSettings, Purpose
 from tests.kms.rested import let_rest
@@ -75,15 +75,22 @@ def test_the_triggers_of_keys_that_went_before_are_made_again(tmp_path: Path) ->
 def _killed(folder: Path, key_id: bytes, batches: int) -> None:
     """In the other process: it dies, as by kill -9, when so many batches are committed and one more is written."""
     project = Project.open(Policy.load(folder / "noisevault.toml"), ProviderSettings())
-    done = [0]
+    done, touched = [0], set()
 
-    def executed(_connection: Any, _cursor: Any, statement: str, *_others: Any) -> None:
-        if "UPDATE" in statement and "FOR UPDATE" not in statement and "visit" in statement:
+    def executed(connection: Connection, _cursor: Any, statement: str, *_others: Any) -> None:
+        if "visit" in statement:
+            touched.add(id(connection))
+
+    def committing(connection: Connection) -> None:
+        if id(connection) in touched:
+            touched.discard(id(connection))
             done[0] += 1
             if done[0] > batches:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     event.listen(project.engine, "after_cursor_execute", executed)
+    event.listen(project.engine, "commit", committing)
+    event.listen(project.engine, "rollback", lambda connection: touched.discard(id(connection)))
     retire(project, key_id, PaceSettings(least_rows=ROWS // 10, most_rows=ROWS // 10))
 
 
