@@ -3,7 +3,7 @@
 from sqlalchemy import Engine, Table, text
 
 from vault.errors import KeyInUseError
-from vault.triggers.patient_ddl import placed
+from vault.triggers.exact_sql import exact_place
 
 __all__ = ["require_all_rows"]
 
@@ -13,7 +13,7 @@ def require_all_rows(engine: Engine, table: Table) -> None:
     if engine.dialect.name != "postgresql":
         return
     with engine.connect() as connection:
-        place = {"place": placed(engine, table.schema, table.name)}
+        place = {"place": exact_place(engine, table.schema, table.name)}
         hidden = connection.execute(text("SELECT row_security_active(CAST(:place AS text))"), place).scalar_one()
     if hidden:
         raise KeyInUseError(
