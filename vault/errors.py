@@ -100,8 +100,9 @@ class JobTablesError(JobError):
 
     def __str__(self) -> str:
         return (
-            "the role of this job may not create the tables noisevault_job and noisevault_quarantine: have somebody who"
-            " may run the statements below, and grant the role SELECT, INSERT, UPDATE and DELETE on both\n"
+            "the role of this job may not create the tables noisevault_job, noisevault_quarantine and"
+            " noisevault_job_part: have somebody who may run the statements below, and grant the role SELECT, INSERT,"
+            " UPDATE and DELETE on them\n"
             f"{self.ddl}"
         )
 

@@ -23,6 +23,7 @@ from vault.jobs.events import (
     RowWrong,
     Verified,
     Waiting,
+    WorkerLost,
     as_json,
 )
 
@@ -74,6 +75,8 @@ class _Display:
                 self._say(f"  {event.table} {event.key}: {event.reason}; left for another run")
             case Waiting():
                 self._say(f"{event.table}: {event.reason}; waiting, {event.seconds:.0f} s at most")
+            case WorkerLost():
+                self._say(f"{event.table}: a worker was lost; range {event.part} of {event.parts} goes on with another")
             case Held(paused=True):
                 self._say(f"{event.table}: paused; go on by: noisevault jobs resume {event.table}")
             case Held():

@@ -8,17 +8,18 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from vault.errors import JobIncompleteError, VaultError
+from vault.errors import VaultError
 from vault.jobs import quarantine
 from vault.jobs.batch import CommitsBatches
+from vault.jobs.change import Key
 from vault.jobs.compared import compared_table
 from vault.jobs.events import Began, Ended, Event, Held, Proved, RowLeft, Waiting
 from vault.jobs.heart import Heart
@@ -27,16 +28,19 @@ from vault.jobs.left_rows import MOVING, LeftRow, count_left_rows, left_rows
 from vault.jobs.one_pass import Pass, PassResult
 from vault.jobs.outage import Outage
 from vault.jobs.pace import Pace, PaceSettings
+from vault.jobs.parts import forget_parts
 from vault.jobs.proof import Proof, prove
 from vault.jobs.quarantine import shown_key
 from vault.jobs.short_transaction import short_transaction
+from vault.jobs.tally import Tally
 from vault.jobs.walking.key_pages import within
 from vault.jobs.walking.key_range import WHOLE, KeyRange
+from vault.jobs.walking.keys_there import keys_there
 from vault.jobs.walking.stored_key import key_kind
 from vault.jobs.work import BatchWriter, Leased, OverlooksRows, Work
 from vault.jobs.writing.choice import batch_writer
 
-__all__ = ["Job", "JobSettings", "Tally"]
+__all__ = ["Job", "JobSettings", "SharesPasses", "Tally"]
 
 LOOK_SECONDS: Final = 0.2
 
@@ -60,39 +64,39 @@ class JobSettings:
     after_lease: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What one run did, in rows. failed: in the quarantine; remaining: others that are not as the job leaves them.
-
-    changed_meanwhile: how often a row was not written, since somebody changed it or had it locked. left: why those that
-    remain were not done, with the number of rows, of the first ones. unsafe_seconds: for so long a service may still
-    write as before, which this run cannot have seen.
-    """
-
-    job: str
-    table: str
-    rewritten: int = 0
-    changed_meanwhile: int = 0
-    failed: int = 0
-    remaining: int = 0
-    why: tuple[tuple[str, str, int], ...] = ()
-    outcome: JobState = JobState.COMPLETE
-    unsafe_seconds: float = 0.0
-    left: tuple[tuple[str, int], ...] = ()
-
-    def require_complete(self) -> None:
-        """Raises: JobIncompleteError if a row is not done, or the run was ended before it was through."""
-        if self.outcome is not JobState.COMPLETE:
-            raise JobIncompleteError(self.table, self.remaining, self.failed)
+@contextmanager
+def _let_go_of_when_it_fails(store: JobStore, taken: Taken) -> Iterator[None]:
+    """So that nobody waits for a run that is over."""
+    try:
+        yield
+    except BaseException:
+        with suppress(SQLAlchemyError, VaultError):
+            store.tell(taken, JobState.STOPPED)
+        raise
 
 
 def _nobody(_event: Event) -> None:
     pass
 
 
+class SharesPasses(Protocol):
+    """Has others do the passes of a job over a whole table, each a part of it; begin, end and proof stay the job's."""
+
+    def begun(self, store: JobStore, taken: Taken) -> Taken:
+        """What was taken, with what the parts of its pass have done already."""
+        ...
+
+    def run(self, job: "Job", store: JobStore, taken: Taken, heart: Heart, total: int) -> PassResult:
+        """One pass. Raises: JobRunningError, JobError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of a work over a key range. stop: to be set, by whoever wants it to end after the batch in hand."""
+    """One run of a work over a key range. stop: to be set, by whoever wants it to end after the batch in hand.
+
+    shared: who does the passes instead of this process; of a whole table only.
+    """
 
     work: Work
     engine: Engine
@@ -101,6 +105,7 @@ class Job:
     notify: Callable[[Event], None] = _nobody
     stop: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
+    shared: SharesPasses | None = None
 
     def run(self) -> Tally:
         """Until a pass misses no row and the proof finds none left, at most `passes` times.
@@ -108,7 +113,7 @@ class Job:
         Raises: JobRunningError when another run of the job lives; JobTablesError; JobError when the database or the
         key service stays away; KmsError; DefinitionError for a table without a primary key.
         """
-        outage = self._outage()
+        outage = self.outage()
         outage.outlast(self._writer)  # refuses what cannot be written, before a job is begun
         store = JobStore(self.engine)
         outage.outlast(store.create)
@@ -116,25 +121,45 @@ class Job:
         total = outage.outlast(self._count)
         name = JobName.of(self.work.name, self.work.table.fullname, self.key_range)
         taken = outage.outlast(lambda: store.take(name, self._goal(), total, self.settings.silence))
-        self.notify(Began(name.job, name.table, total, taken.resumed, taken.number, taken.seen))
-        try:
+        with _let_go_of_when_it_fails(store, taken):
             with Heart(store, taken, self.settings.beat, self.stop) as heart:
-                tally = self._passes(store, taken, heart, total)
+                begun = outage.outlast(lambda: self._begun(store, taken))
+                self.notify(Began(name.job, name.table, total, begun.resumed, begun.number, begun.seen))
+                tally = self._passes(store, begun, heart, total)
             outage.outlast(lambda: store.tell(taken, tally.outcome))
-        except BaseException:
-            with suppress(SQLAlchemyError, VaultError):  # so that nobody waits for a run that is over
-                store.tell(taken, JobState.STOPPED)
-            raise
         self._ended(tally)
         return tally
 
+    def refreshed_goal(self) -> str:
+        """What the rows would be brought to, if it began now. Raises: JobError, KmsError."""
+        self.outage().outlast(self.work.refresh)
+        return self._goal()
+
+    def run_part(self, store: JobStore, name: JobName, mark: str, total: int) -> PassResult:
+        """The key range as a part of another run's pass, which bears the mark and proves the whole at its end.
+
+        store: that knows the other run. total: rows that the range is thought to have.
+        Raises: JobRunningError when that run is over, or has given the part to another; JobError; KmsError.
+        """
+        outage = self.outage()
+        taken = outage.outlast(lambda: store.take(name, mark, total, 0.0, mark))
+        began = self.clock()
+        with _let_go_of_when_it_fails(store, taken):
+            with Heart(store, taken, self.settings.beat, self.stop) as heart:
+                result = self.pass_alone(store, taken, heart, total)
+                rate = self.settings.pace.rows_per_second
+                if rate is not None:  # of the last batch too: the next part begins at once
+                    heart.rest(max(0.0, result.rewritten / rate - (self.clock() - began)))
+            outage.outlast(lambda: store.tell(taken, JobState.STOPPED if result.stopped else JobState.COMPLETE))
+        return result
+
     def rehearse(self) -> Tally:
         """Read and open, write nothing at all: `rewritten` is what a run would rewrite. Raises: as run."""
-        self._outage().outlast(self.work.refresh)
-        total = self._outage().outlast(self._count)
+        self.outage().outlast(self.work.refresh)
+        total = self.outage().outlast(self._count)
         name = JobName(self.work.name, self.work.table.fullname)
         self.notify(Began(name.job, name.table, total, dry_run=True))
-        result = Pass(self.work, self.engine, self.key_range, self._outage(), self.notify, self.clock).rehearse(
+        result = Pass(self.work, self.engine, self.key_range, self.outage(), self.notify, self.clock).rehearse(
             Pace.begin(self.settings.pace), total, self.stop
         )
         outcome = JobState.STOPPED if result.stopped else JobState.INCOMPLETE if result.failed else JobState.COMPLETE
@@ -146,7 +171,9 @@ class Job:
         tally = Tally(taken.name.job, taken.name.table)
         last = taken.number + self.settings.passes - 1
         while True:
-            result = self._pass(store, taken, heart, total)
+            result = self._pass_or_share(store, taken, heart, total)
+            if not result.stopped:
+                self.outage().outlast(lambda: self._let_go(store, taken))  # noqa: B023  # called at once
             tally = replace(
                 tally,
                 rewritten=tally.rewritten + result.rewritten,
@@ -157,7 +184,7 @@ class Job:
                 return replace(tally, outcome=JobState.STOPPED)
             if taken.number >= last or not result.missed:
                 tally = self._proved(tally, heart)
-                if result.missed or taken.done_up_to is not None:
+                if result.missed or taken.done_up_to is not None or (self.shared is not None and taken.seen):
                     tally = self._looked(tally, heart)
                 if heart.is_stopping() and tally.outcome is not JobState.COMPLETE:
                     return replace(tally, outcome=JobState.STOPPED)
@@ -166,23 +193,32 @@ class Job:
             heart.rest(min(LOOK_SECONDS * taken.number, 1.0))  # whoever holds a row may let it go
             taken, total = self._next(store, taken)
 
-    def _pass(self, store: JobStore, taken: Taken, heart: Heart, total: int) -> PassResult:
+    def _begun(self, store: JobStore, taken: Taken) -> Taken:
+        if self.shared is not None:
+            return self.shared.begun(store, taken)
+        if self.key_range.is_whole:
+            forget_parts(store, taken)
+        return taken
+
+    def _pass_or_share(self, store: JobStore, taken: Taken, heart: Heart, total: int) -> PassResult:
+        if self.shared is None:
+            return self.pass_alone(store, taken, heart, total)
+        return self.shared.run(self, store, taken, heart, total)
+
+    def pass_alone(self, store: JobStore, taken: Taken, heart: Heart, total: int) -> PassResult:
         commits = CommitsBatches(
             self.engine,
             store,
-            self._outage().outlast(self._writer),
+            self.outage().outlast(self._writer),
             list(self.work.sets),
-            self._outage(),
+            self.outage(),
             self.settings.tries,
             self.settings.lock_seconds,
         )
-        one = Pass(self.work, self.engine, self.key_range, self._outage(), self.notify, self.clock)
-        result = one.run(
-            taken, commits, heart, Pace.begin(self.settings.pace), total, lambda: self._hold(store, taken, heart)
+        one = Pass(self.work, self.engine, self.key_range, self.outage(), self.notify, self.clock)
+        return one.run(
+            taken, commits, heart, Pace.begin(self.settings.pace), total, lambda: self.hold(store, taken, heart)
         )
-        if not result.stopped and self.key_range.is_whole:
-            self._outage().outlast(lambda: self._let_go(store, taken))
-        return result
 
     def _writer(self) -> BatchWriter:
         with self.engine.connect() as connection:
@@ -193,11 +229,17 @@ class Job:
     def _let_go(self, store: JobStore, taken: Taken) -> None:
         with short_transaction(self.engine, self.settings.lock_seconds) as connection:
             store.require(connection, taken)  # a run that slept must not take out what another has listed
-            quarantine.let_go(connection, taken.name.job, taken.name.table, taken.mark)
+            elsewhere = None if self.key_range.is_whole else self._elsewhere(connection)
+            quarantine.let_go(connection, taken.name.job, taken.name.table, taken.mark, elsewhere)
+
+    def _elsewhere(self, connection: Connection) -> Callable[[Sequence[Key]], set[Key]]:
+        """Of some keys, those of rows that are in the table, and not in the range."""
+        table = self.work.table
+        return lambda keys: keys_there(connection, table, keys) - keys_there(connection, table, keys, self.key_range)
 
     def _next(self, store: JobStore, taken: Taken) -> tuple[Taken, int]:
         """Begin the next pass."""
-        outage = self._outage()
+        outage = self.outage()
         outage.outlast(self.work.refresh)
         total = outage.outlast(self._count)
         number = taken.number + 1
@@ -207,7 +249,7 @@ class Job:
 
     def _proved(self, tally: Tally, heart: Heart) -> Tally:
         """Count what is left; if asked to, only when no service can write as before any more."""
-        outage = self._outage()
+        outage = self.outage()
         outage.outlast(self.work.refresh)
         unsafe = self.work.unsafe_seconds() if isinstance(self.work, Leased) else 0.0
         if self.settings.after_lease and unsafe > 0:
@@ -236,29 +278,29 @@ class Job:
         return replace(tally, left=tuple(reasons.most_common()))
 
     def _left(self, heart: Heart) -> list[LeftRow]:
-        return self._outage().outlast(lambda: left_rows(self.engine, self.work, self.key_range, heart.is_stopping))
+        return self.outage().outlast(lambda: left_rows(self.engine, self.work, self.key_range, heart.is_stopping))
 
     def _looked(self, tally: Tally, heart: Heart) -> Tally:
         """Of rows that the last pass missed, or left to its checkpoint, some proofs cannot tell if they are done."""
         work = self.work
         if tally.remaining or not (isinstance(work, OverlooksRows) and work.may_overlook()):
             return tally
-        left = self._outage().outlast(lambda: count_left_rows(self.engine, work, self.key_range, heart.is_stopping))
+        left = self.outage().outlast(lambda: count_left_rows(self.engine, work, self.key_range, heart.is_stopping))
         if not left and not heart.is_stopping():
             return tally
         return replace(tally, remaining=left, outcome=JobState.INCOMPLETE)
 
-    def _hold(self, store: JobStore, taken: Taken, heart: Heart) -> None:
-        """Do nothing for as long as an operator wishes."""
+    def hold(self, store: JobStore, taken: Taken, heart: Heart) -> None:
+        """Do nothing for as long as an operator wishes it."""
         if not heart.is_paused():
             return
         self.notify(Held(taken.name.job, taken.name.table, paused=True))
-        self._outage().outlast(lambda: store.tell(taken, JobState.PAUSED))
+        self.outage().outlast(lambda: store.tell(taken, JobState.PAUSED))
         while True:
             heart.rest(LOOK_SECONDS)
             if not heart.is_paused():
                 break
-        self._outage().outlast(lambda: store.tell(taken, JobState.RUNNING))
+        self.outage().outlast(lambda: store.tell(taken, JobState.RUNNING))
         self.notify(Held(taken.name.job, taken.name.table, paused=False))
 
     def _goal(self) -> str:
@@ -271,7 +313,7 @@ class Job:
         with self.engine.connect() as connection:
             return connection.scalar(select(func.count()).select_from(table).where(*conditions)) or 0
 
-    def _outage(self) -> Outage:
+    def outage(self) -> Outage:
         def told(reason: str, seconds: float) -> None:
             self.notify(Waiting(self.work.name, self.work.table.fullname, reason, seconds))
 

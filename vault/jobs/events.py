@@ -15,6 +15,7 @@ __all__ = [
     "RowWrong",
     "Verified",
     "Waiting",
+    "WorkerLost",
     "as_json",
 ]
 
@@ -149,7 +150,17 @@ class Verified:
     faults: tuple[tuple[str, str, int], ...]
 
 
-Event = Began | Advanced | RowFailed | RowLeft | Waiting | Held | Proved | Ended | RowWrong | Verified
+@dataclass(frozen=True, slots=True)
+class WorkerLost:
+    """A worker did not end a range of keys, and another goes on where it was. part: of so many, in key order."""
+
+    job: str
+    table: str
+    part: int
+    parts: int
+
+
+Event = Began | Advanced | RowFailed | RowLeft | Waiting | Held | Proved | Ended | RowWrong | Verified | WorkerLost
 NAMES: dict[type, str] = {
     Began: "began",
     Advanced: "advanced",
@@ -161,6 +172,7 @@ NAMES: dict[type, str] = {
     Ended: "ended",
     RowWrong: "row-wrong",
     Verified: "verified",
+    WorkerLost: "worker-lost",
 }
 
 

@@ -6,7 +6,7 @@ watches the count, and takes it over when it stands still.
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -16,14 +16,17 @@ from sqlalchemy import Connection, Engine, RowMapping, and_, insert, select, upd
 from sqlalchemy.exc import IntegrityError
 
 from vault.errors import JobError, JobRunningError
-from vault.jobs.job_tables import create_job_tables, has_job_tables, job_table_of_jobs
+from vault.jobs.job_tables import create_job_tables, has_job_tables, job_table_of_jobs, part_table
 from vault.jobs.short_transaction import short_transaction
 from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.walking.key_text import KeyNotKeptError, key_digest, read_key, write_key
 
-__all__ = ["JobName", "JobState", "JobStore", "JobWish", "Taken", "is_held"]
+__all__ = ["COUNTS", "JobName", "JobState", "JobStore", "JobWish", "Taken", "is_held"]
 
 JOB: Final = job_table_of_jobs.c
+PART: Final = part_table.c
+# Of noisevault_job, what the parts of a job add to it. The others are the run's own.
+COUNTS: Final = ("seen", "missed", "failed", "rewritten")
 WHOLE_TABLE: Final = "whole"
 LOCK_SECONDS: Final = 5.0
 # Ours: how often a watched row is read.
@@ -88,7 +91,7 @@ class Taken:
 
     @property
     def resumed(self) -> bool:
-        return self.number > 1 or self.done_up_to is not None
+        return self.number > 1 or self.done_up_to is not None or self.seen > 0
 
 
 class JobStore:
@@ -111,22 +114,23 @@ class JobStore:
         """Make the tables if they are missing. Raises: JobTablesError."""
         create_job_tables(self.engine)
 
-    def take(self, name: JobName, goal: str, total: int, silence: float) -> Taken:
+    def take(self, name: JobName, goal: str, total: int, silence: float, mark: str | None = None) -> Taken:
         """Make the job ours, from its checkpoint if that is of the same goal.
 
         silence: so many seconds a run that died may not have counted, before it is taken over.
+        mark: of the pass that the job is a part of; its checkpoint is used if that is of the same pass.
         Raises: JobRunningError when another run lives.
         """
         run = secrets.token_hex(16)
         while True:
             found = self._row(name)
             if found is None:
-                if self._insert(name, goal, total, run):
-                    return Taken(name, run, run)
+                if self._insert(name, goal, total, run, mark or run):
+                    return Taken(name, run, mark or run)
                 continue
             if is_held(found["state"]):
                 self._watch(name, found, silence)
-            taken = _from_checkpoint(name, run, found, goal)
+            taken = _from_checkpoint(name, run, found, goal, mark)
             if self._take_over(found, taken, goal, total):
                 return taken
             # somebody else was quicker: look again at who that is
@@ -177,20 +181,23 @@ class JobStore:
                 return
         raise JobError(f"nobody runs {name.job} of {name.table} now: see `noisevault jobs list`")
 
-    def all(self) -> list[RowMapping]:
-        """Every job that was ever begun on this database, by name."""
+    def all(self) -> list[Mapping[str, Any]]:
+        """Every job that was ever begun on this database, by name; what is done in parts is summed up under it."""
         with self.engine.connect() as connection:
             if not has_job_tables(connection):
                 return []
-            statement = select(job_table_of_jobs).order_by(JOB.job, JOB.table_name, JOB.part)
-            return list(connection.execute(statement).mappings())
+            is_part = and_(PART.job == JOB.job, PART.table_name == JOB.table_name, PART.part == JOB.part)
+            found = select(job_table_of_jobs, PART.part.is_not(None).label("is_part"))
+            statement = found.outerjoin_from(job_table_of_jobs, part_table, is_part)
+            statement = statement.order_by(JOB.job, JOB.table_name, JOB.part)
+            return _summed_up(connection.execute(statement).mappings().all())
 
     def _row(self, name: JobName) -> RowMapping | None:
         with self.engine.connect() as connection:
             return connection.execute(select(job_table_of_jobs).where(name.is_row())).mappings().first()
 
-    def _insert(self, name: JobName, goal: str, total: int, run: str) -> bool:
-        row = {"job": name.job, "table_name": name.table, "part": name.part, "goal": goal, "run": run, "mark": run}
+    def _insert(self, name: JobName, goal: str, total: int, run: str, mark: str) -> bool:
+        row = {"job": name.job, "table_name": name.table, "part": name.part, "goal": goal, "run": run, "mark": mark}
         state = {"state": JobState.RUNNING.value, "wish": JobWish.RUN.value, "beat": 0, "number": 1, "total": total}
         zero = dict.fromkeys(("seen", "missed", "failed", "rewritten"), 0)
         times = {"begun_at": self._time(), "changed_at": self._time()}
@@ -231,19 +238,36 @@ class JobStore:
         return self._now().isoformat(timespec="microseconds")
 
 
+def _summed_up(rows: Sequence[RowMapping]) -> list[Mapping[str, Any]]:
+    """Parts of the pass that a job is at are added to it; no part is shown by itself."""
+    jobs: dict[tuple[str, str], dict[str, Any]] = {}
+    shown: list[dict[str, Any]] = []
+    for row in rows:
+        if not row["is_part"]:
+            shown.append({name: value for name, value in row.items() if name != "is_part"})
+        if row["part"] == WHOLE_TABLE:
+            jobs[row["job"], row["table_name"]] = shown[-1]
+    for row in rows:
+        job = jobs.get((row["job"], row["table_name"]))
+        if row["is_part"] and job is not None and job["mark"] == row["mark"]:
+            job.update({name: job[name] + row[name] for name in COUNTS})
+            job["changed_at"] = max(job["changed_at"], row["changed_at"])
+    return list(shown)
+
+
 def _added(counts: Mapping[str, int]) -> dict[str, Any]:
     return {name: job_table_of_jobs.c[name] + n for name, n in counts.items()}
 
 
-def _from_checkpoint(name: JobName, run: str, found: RowMapping, goal: str) -> Taken:
-    """Of another goal, or of a job that ended, nothing is used."""
+def _from_checkpoint(name: JobName, run: str, found: RowMapping, goal: str, mark: str | None) -> Taken:
+    """Of another goal, or of a job that ended, nothing is used; of a part nothing that is of another pass."""
     ended = found["state"] in {JobState.COMPLETE, JobState.INCOMPLETE}
-    if ended or found["goal"] != goal:
-        return Taken(name, run, run)
+    if (ended if mark is None else found["mark"] != mark) or found["goal"] != goal:
+        return Taken(name, run, mark or run)
     text = found["done_up_to"]
     try:
         done_up_to = None if text is None else read_key(text)
     except (ValueError, TypeError, KeyError, AttributeError):
-        return Taken(name, run, run)  # changed by hand: the state of the work is the data, so it is begun anew
+        return Taken(name, run, mark or run)  # changed by hand: the state of the work is the data, so it is begun anew
     counts = (found["seen"], found["missed"], found["failed"]) if done_up_to is not None else (0, 0, 0)
     return Taken(name, run, found["mark"], found["number"], done_up_to, *counts)

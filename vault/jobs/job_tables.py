@@ -10,7 +10,15 @@ from kms.exact_text import MARIADB_TRANSACTIONAL, exact_long_text, exact_text
 from vault.errors import JobTablesError
 from vault.jobs.outage import is_outage
 
-__all__ = ["JOB_TABLE_NAMES", "create_job_tables", "ddl", "has_job_tables", "job_table_of_jobs", "quarantine_table"]
+__all__ = [
+    "JOB_TABLE_NAMES",
+    "create_job_tables",
+    "ddl",
+    "has_job_tables",
+    "job_table_of_jobs",
+    "part_table",
+    "quarantine_table",
+]
 
 metadata: Final = MetaData()
 
@@ -49,6 +57,19 @@ quarantine_table: Final = Table(
     Column("reason", exact_text(500), nullable=False),
     Column("mark", exact_text(32), nullable=False),
     Column("found_at", exact_text(32), nullable=False),
+    **MARIADB_TRANSACTIONAL,
+)
+
+part_table: Final = Table(
+    "noisevault_job_part",
+    metadata,
+    Column("job", exact_text(32), primary_key=True),
+    Column("table_name", exact_text(200), primary_key=True),
+    Column("part", exact_text(64), primary_key=True),  # as in noisevault_job, where its progress is
+    Column("place", Integer, nullable=False),  # in key order, from 0
+    Column("mark", exact_text(32), nullable=False),  # of the pass that was split so
+    Column("after_key", exact_long_text()),  # primary key as JSON, exclusive; NULL: from the beginning
+    Column("up_to_key", exact_long_text()),  # inclusive; NULL: to the end
     **MARIADB_TRANSACTIONAL,
 )
 

@@ -4,7 +4,7 @@ An entry bears the mark of the pass that found it. When a pass has seen all rows
 so: the row opens again, or is gone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,12 +12,13 @@ from sqlalchemy import Connection, RowMapping, and_, delete, distinct, func, ins
 
 from vault.jobs.change import Failed, Key
 from vault.jobs.job_tables import has_job_tables, quarantine_table
-from vault.jobs.walking.key_text import KeyNotKeptError, key_digest, write_key
+from vault.jobs.walking.key_text import KeyNotKeptError, key_digest, read_key, write_key
 
-__all__ = ["count_rows", "let_go", "listed", "note", "shown_key"]
+__all__ = ["count_rows", "let_go", "listed", "note", "of_pass", "shown_key"]
 
 Q = quarantine_table.c
 REASON_CHARACTERS = 500
+NO_TEXT = '["a key of a kind that has no text"]'
 
 
 def shown_key(key: Key) -> str:
@@ -25,7 +26,7 @@ def shown_key(key: Key) -> str:
     try:
         return write_key(key)
     except KeyNotKeptError:
-        return '["a key of a kind that has no text"]'
+        return NO_TEXT
 
 
 def note(connection: Connection, job: str, table: str, mark: str, failed: Sequence[Failed]) -> None:
@@ -53,10 +54,34 @@ def note(connection: Connection, job: str, table: str, mark: str, failed: Sequen
     )
 
 
-def let_go(connection: Connection, job: str, table: str, mark: str) -> int:
-    """Take out what the pass with this mark, which saw all rows, did not find again; how many entries."""
-    old = delete(quarantine_table).where(Q.job == job, Q.table_name == table, Q.mark != mark)
-    return connection.execute(old).rowcount
+def let_go(
+    connection: Connection,
+    job: str,
+    table: str,
+    mark: str,
+    elsewhere: Callable[[Sequence[Key]], set[Key]] | None = None,
+) -> None:
+    """Take out what the pass with this mark did not find again.
+
+    elsewhere: of some keys, those of rows that it did not come to; None: it saw all rows.
+    """
+    old = and_(Q.job == job, Q.table_name == table, Q.mark != mark)
+    if elsewhere is None:
+        connection.execute(delete(quarantine_table).where(old))
+        return
+    texts = sorted(set(connection.scalars(select(Q.row_key).where(old))))
+    keys = {read_key(text): text for text in texts if text != NO_TEXT}  # of that nobody can tell where it is
+    kept = elsewhere(list(keys))
+    for key, text in keys.items():
+        if key not in kept:
+            connection.execute(delete(quarantine_table).where(old, Q.row_digest == key_digest(text)))
+
+
+def of_pass(connection: Connection, job: str, table: str, mark: str) -> Iterator[RowMapping]:
+    """What the pass with this mark has listed so far, by key."""
+    ours = select(quarantine_table).where(Q.job == job, Q.table_name == table, Q.mark == mark)
+    found = connection.execution_options(yield_per=1000).execute(ours.order_by(Q.row_key, Q.column_name))
+    yield from found.mappings()
 
 
 def count_rows(connection: Connection, job: str, table: str) -> int:

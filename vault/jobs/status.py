@@ -6,9 +6,9 @@ Each table is read once; nothing is opened, and no key-encryption key is asked.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, RowMapping, Table, func, inspect, select
+from sqlalchemy import Connection, Engine, Table, func, inspect, select
 
 from kms import KeyRecord, KeyringState, KeyState, KeyStore
 from kms.key_database import reading
@@ -56,7 +56,7 @@ class Status:
     keys: tuple[KeyStatus, ...]
     tables: tuple[TableCounts, ...]
     unknown: Mapping[bytes, int]
-    jobs: tuple[RowMapping, ...]
+    jobs: tuple[Mapping[str, Any], ...]
     quarantined: Mapping[tuple[str, str], int]
     changes: tuple[tuple[str, Changeover], ...]
 

@@ -7,7 +7,7 @@ find again is taken out.
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from threading import Event as Flag
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from sqlalchemy import Engine
 
@@ -121,7 +121,7 @@ class Kept:
             quarantine.note(connection, name.job, name.table, self.taken.mark, failed)
             self._store.advance(connection, self.taken, self._last, **counts)
 
-    def _let_go(self) -> Any:
+    def _let_go(self) -> None:
         name = self.taken.name
         with short_transaction(self._engine, self._lock_seconds) as connection:
-            return quarantine.let_go(connection, name.job, name.table, self.taken.mark)
+            quarantine.let_go(connection, name.job, name.table, self.taken.mark)
