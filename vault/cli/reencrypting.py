@@ -9,7 +9,9 @@ from vault.cli.job_ending import end_with, say_tally
 from vault.cli.job_keys import job_keys
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.cli.recipes import CommandPlace, ReencryptRecipe
 from vault.cli.running_jobs import running_jobs
+from vault.cli.sharing import DaskOption, WorkersOption, sharing
 from vault.jobs.engine import Job, JobSettings
 from vault.jobs.pace import PaceSettings
 from vault.jobs.reencrypt import Reencrypt
@@ -46,6 +48,8 @@ def reencrypt_tables(
     tenants: Annotated[
         bool, typer.Option("--tenants", help="Each value under the keyring that sealed it, of all in the key store.")
     ] = False,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
     as_json: JsonOption = False,
@@ -65,12 +69,23 @@ def reencrypt_tables(
         )
         named = [project.table(name) for name in table or project.tables]
         console, tallies = Console(), []
-        with running_jobs(console, as_lines_of_json=as_json) as around:
+        with (
+            sharing(project, workers, dask) as shared,
+            running_jobs(console, as_lines_of_json=as_json) as around,
+        ):
+            place = CommandPlace.of(policy, models)
             for one in named:
                 if (table or sealed_columns(one)) and not around.stop.is_set():
                     with job_keys(project, one, tenants=tenants) as keys:
                         work = Reencrypt.of(one, keys, lease=project.policy.vault.sealing_lease)
-                        job = Job(work, project.engine, settings, notify=around.notify, stop=around.stop)
+                        job = Job(
+                            work,
+                            project.engine,
+                            settings,
+                            notify=around.notify,
+                            stop=around.stop,
+                            shared=shared.of(ReencryptRecipe(place, one.fullname, tenants)),
+                        )
                         tallies.append(job.rehearse() if dry_run else job.run())
         for tally in tallies if not as_json else ():
             say_tally(console, tally, project.active_data_key_id, dry_run=dry_run)

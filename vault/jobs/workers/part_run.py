@@ -1,0 +1,57 @@
+"""Part run: what a worker does with a part task, in its own process, with the keyring that it has opened itself.
+
+It raises nothing: an exception would be pickled with what it holds, as a database's own error may hold a row.
+"""
+
+import platform
+from collections.abc import Callable
+from typing import Final
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from kms import KmsError
+from vault.errors import VaultError
+from vault.jobs.engine import Job
+from vault.jobs.events import Event, Waiting
+from vault.jobs.workers.kept_open import kept_open
+from vault.jobs.workers.part_store import PartStore
+from vault.jobs.workers.part_task import PartReport, PartTask
+from vault.jobs.workers.recipe import Supply
+from vault.jobs.workers.worker_process import stop_of_this_process, working
+
+__all__ = ["run_part"]
+
+# Ours: kinds of waiting that a report tells.
+MOST_WAITED: Final = 10
+
+
+def run_part(task: PartTask) -> PartReport:
+    """Do the part; called by an executor, in a thread of a worker."""
+    waited: dict[str, float] = {}
+
+    def noted(event: Event) -> None:
+        if isinstance(event, Waiting) and len(waited) < MOST_WAITED:
+            waited.setdefault(event.reason, event.seconds)
+
+    try:
+        with working():
+            return _report(task, noted, waited)
+    except (VaultError, KmsError) as error:
+        failure = str(error)
+    except SQLAlchemyError as error:
+        failure = f"the database refused or did not answer ({type(error).__name__})"  # its own text may quote a row
+    except Exception as error:  # noqa: BLE001  # told without its text, which may hold anything
+        failure = f"{type(error).__name__} in the worker"
+    return PartReport(failure=f"{platform.node()}: {failure}", waited=tuple(waited.items()))
+
+
+def _report(task: PartTask, notify: Callable[[Event], None], waited: dict[str, float]) -> PartReport:
+    supply: Supply = kept_open().get(task.recipe, task.recipe.open)
+    work = supply.make()
+    stop = stop_of_this_process()
+    job = Job(work, supply.engine, task.settings, task.part.key_range, notify, stop)
+    goal = job.refreshed_goal()
+    if goal != task.goal:
+        return PartReport(other_goal=goal)
+    result = job.run_part(PartStore(supply.engine, task.of, task.run), task.part.name, task.mark, task.rows)
+    return PartReport(stopped=result.stopped, waited=tuple(waited.items()))

@@ -1,0 +1,40 @@
+"""Workers: who does the parts of a job: any Executor, and how many of them at once."""
+
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from vault.jobs.workers.part_task import PartReport, PartTask
+
+__all__ = ["LOST", "Workers", "WorkersOf"]
+
+LOST: Final = (BrokenExecutor, CancelledError)
+
+
+class Workers(Protocol):
+    """count: how many parts are done at once."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def lost(self) -> tuple[type[BaseException], ...]:
+        """What a future raises whose worker was lost."""
+        ...
+
+    def submit(self, run: Callable[[PartTask], PartReport], task: PartTask) -> "Future[PartReport]":
+        """Raises: what `lost` names, when no worker is there any more and none could be had instead."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkersOf:
+    """An executor that somebody else made and closes. Satisfies Workers."""
+
+    executor: Executor
+    count: int
+    lost: tuple[type[BaseException], ...] = LOST
+
+    def submit(self, run: Callable[[PartTask], PartReport], task: PartTask) -> "Future[PartReport]":
+        return self.executor.submit(run, task)
