@@ -3,9 +3,11 @@
 import getpass
 import json
 import socket
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,11 +18,16 @@ from kms.utc_text import to_the_second
 from vault.cli.job_ending import STOPPED, end_with, in_others_hands, why_left
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.cli.recipes import JOBS, CommandPlace, MigrationRecipe
 from vault.cli.running_jobs import running_jobs
+from vault.cli.sharing import DaskOption, Sharing, WorkersOption, sharing
 from vault.errors import PolicyError
 from vault.jobs.engine import Job, JobSettings
 from vault.jobs.job_store import JobState
+from vault.jobs.migrating.backfill import Backfill
+from vault.jobs.migrating.clear import Clear
 from vault.jobs.migrating.field_migration import FieldMigration, Moved
+from vault.jobs.migrating.restore import Restore
 from vault.jobs.pace import PaceSettings
 from vault.jobs.work import Work
 from vault.mapping.definitions import is_migrating, plaintext_column, sealed_columns
@@ -83,6 +90,8 @@ def backfill(
     dry_run: DryRun = False,
     rows_per_second: Rate = None,
     after_lease: Wait = False,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
     as_json: JsonOption = False,
@@ -92,10 +101,10 @@ def backfill(
     May be stopped anywhere and started again. Exit status: 0 no row is left, 3 rows are left, or are left as they are,
     4 stopped before the end, 1 refused or failed. Without --after-lease 0 may prove nothing yet: it says so.
     """
-    with open_project(policy, models) as project:
+    with _shared(policy, models, workers, dask) as shared:
         _run(
             lambda migration, run: migration.backfill(run, dry_run=dry_run), field, dry_run, rows_per_second,
-            after_lease, project, as_json,
+            after_lease, shared, as_json,
         )  # fmt: skip
 
 
@@ -104,6 +113,8 @@ def restore(
     dry_run: DryRun = False,
     rows_per_second: Rate = None,
     after_lease: Wait = False,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
     as_json: JsonOption = False,
@@ -112,10 +123,10 @@ def restore(
 
     May be stopped anywhere and started again. Exit status: as of backfill.
     """
-    with open_project(policy, models) as project:
+    with _shared(policy, models, workers, dask) as shared:
         _run(
             lambda migration, run: migration.restore(run, dry_run=dry_run), field, dry_run, rows_per_second,
-            after_lease, project, as_json,
+            after_lease, shared, as_json,
         )  # fmt: skip
 
 
@@ -127,6 +138,8 @@ def clear(
     drop_guard: Annotated[
         bool, typer.Option("--drop-guard", help="Then take the trigger away too, so that the column can be dropped.")
     ] = False,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
     as_json: JsonOption = False,
@@ -144,8 +157,8 @@ def clear(
             return replace(moved, guarded=False)
         return moved
 
-    with open_project(policy, models) as project:
-        _run(cleared, field, dry_run, rows_per_second, after_lease, project, as_json)
+    with _shared(policy, models, workers, dask) as shared:
+        _run(cleared, field, dry_run, rows_per_second, after_lease, shared, as_json)
 
 
 def migration_of(project: Project, field: str) -> FieldMigration:
@@ -169,15 +182,37 @@ def _place(column: "Column[Any]") -> str:
     return f"{column.table.fullname}.{column.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What a command has opened, and who does its job with it."""
+
+    place: CommandPlace
+    project: Project
+    sharing: Sharing
+
+
+@contextmanager
+def _shared(policy: Path, models: str | None, workers: int | None, dask: str | None) -> Iterator[_Shared]:
+    with open_project(policy, models) as project, sharing(project, workers, dask) as found:
+        yield _Shared(CommandPlace.of(policy, models), project, found)
+
+
+def _recipe(place: CommandPlace, migration: FieldMigration, work: Work) -> MigrationRecipe:
+    assert isinstance(work, Backfill | Restore | Clear)  # noqa: S101  # the jobs of a migration
+    kind = next(name for name, one in JOBS.items() if isinstance(work, one))
+    return MigrationRecipe(place, migration.column.table.fullname, migration.column.name, kind, work.proving)
+
+
 def _run(
     job: Callable[[FieldMigration, Callable[[Work], Any]], Moved],
     field: str,
     dry_run: bool,
     rows_per_second: float | None,
     after_lease: bool,
-    project: Project,
+    shared: "_Shared",
     as_json: bool,
 ) -> None:
+    project = shared.project
     migration = migration_of(project, field)
     settings = JobSettings(PaceSettings(rows_per_second=rows_per_second))
     console = Console(soft_wrap=True, markup=False, highlight=False)
@@ -189,7 +224,8 @@ def _run(
                 raise typer.Exit(STOPPED)
 
         def run(work: Work) -> Any:
-            one = Job(work, project.engine, settings, notify=around.notify, stop=around.stop)
+            sharers = shared.sharing.of(_recipe(shared.place, migration, work))
+            one = Job(work, project.engine, settings, notify=around.notify, stop=around.stop, shared=sharers)
             return one.rehearse() if dry_run else one.run()
 
         moved = job(migration, run)

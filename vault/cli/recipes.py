@@ -7,16 +7,29 @@ service by itself.
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
+from vault.changeover.phase import Subject
+from vault.changeover.store import ChangeoverStore
+from vault.cli.index_keys import index_keys
 from vault.cli.job_keys import job_keys
 from vault.cli.options import open_project
+from vault.jobs.migrating.backfill import Backfill
+from vault.jobs.migrating.clear import Clear
+from vault.jobs.migrating.restore import Restore
 from vault.jobs.reencrypt import Reencrypt
-from vault.jobs.workers.kept_open import kept_open
+from vault.jobs.reindexing.index_work import emptying, filling, require_left
+from vault.jobs.work import Work
+from vault.jobs.workers.kept_open import KeptOpen
 from vault.jobs.workers.recipe import Supply
 from vault.project import Project
 
-__all__ = ["CommandPlace", "ReencryptRecipe"]
+__all__ = ["JOBS", "CommandPlace", "MigrationRecipe", "ReencryptRecipe", "ReindexRecipe"]
+
+
+JOBS: Final[dict[str, type[Backfill | Restore | Clear]]] = {"backfill": Backfill, "restore": Restore, "clear": Clear}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +44,9 @@ class CommandPlace:
     def of(cls, policy: Path, models: str | None, *, registered: bool = True) -> "CommandPlace":
         return cls(str(policy.absolute()), models, registered)
 
-    def project(self) -> Project:
-        """Opened once a process."""
-        return kept_open().get(self, self._open)
+    def project(self, kept: KeptOpen) -> Project:
+        """Opened once a session."""
+        return kept.get(self, self._open)
 
     def _open(self) -> AbstractContextManager[Project]:
         return open_project(Path(self.policy), self.models, registered=self.registered)
@@ -48,8 +61,58 @@ class ReencryptRecipe:
     tenants: bool = False
 
     @contextmanager
-    def open(self) -> Iterator[Supply]:
-        project = self.place.project()
+    def open(self, kept: KeptOpen) -> Iterator[Supply]:
+        project = self.place.project(kept)
         table, lease = project.table(self.table), project.policy.vault.sealing_lease
         with job_keys(project, table, tenants=self.tenants) as keys:
             yield Supply(project.engine, lambda: Reencrypt.of(table, keys, lease=lease))
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationRecipe:
+    """column: the sealed one. job: backfill, restore or clear. proving: as TwoColumns.goal.
+
+    Satisfies Recipe.
+    """
+
+    place: CommandPlace
+    table: str
+    column: str
+    job: str
+    proving: str
+
+    @contextmanager
+    def open(self, kept: KeptOpen) -> Iterator[Supply]:
+        project = self.place.project(kept)
+        column, kind = project.table(self.table).c[self.column], JOBS[self.job]
+        yield Supply(project.engine, lambda: kind(column, project.opened, proving=self.proving))
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexRecipe:
+    """tenant, keyring: as the options of reindex. empties: whether the slot is to be emptied. Satisfies Recipe."""
+
+    place: CommandPlace
+    tenant: str | None
+    keyring: str | None
+    subject: Subject
+    table: str
+    slot: str
+    empties: bool
+
+    @contextmanager
+    def open(self, kept: KeptOpen) -> Iterator[Supply]:
+        project = self.place.project(kept)
+        with index_keys(project, self.tenant, self.keyring) as keys:
+            opened = keys.project.opened
+            ask_anew, lease = opened.keyring.beside.end, project.policy.vault.sealing_lease
+            changeovers = ChangeoverStore(opened.key_store, opened.keyring.id, timedelta(seconds=lease))
+
+            def made() -> Work:
+                ask_anew()
+                members = [one for one in keys.members(self.subject) if one.table.fullname == self.table]
+                if not self.empties:
+                    return filling(members, self.slot, ask_anew)
+                return emptying(members, self.slot, lambda: require_left(changeovers, self.subject, self.slot))
+
+            yield Supply(project.engine, made)

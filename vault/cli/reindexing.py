@@ -2,44 +2,43 @@
 
 import getpass
 import platform
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 
-from kms import Keyring, KeyStore
 from kms.locked_keyring import LockedKeyring
 from kms.utc_text import to_the_second
 from vault.changeover.in_force import read_in_force
 from vault.changeover.phase import NOWHERE, Changeover, Subject
 from vault.changeover.store import ChangeoverStore
 from vault.cli.chosen_indexes import ChosenIndexes
+from vault.cli.index_keys import IndexKeys, index_keys
 from vault.cli.index_status import say_status
 from vault.cli.job_ending import INCOMPLETE, STOPPED
-from vault.cli.job_keys import job_keys
 from vault.cli.models import ModelsOption
-from vault.cli.options import POLICY, JsonOption, PolicyOption, former_settings, open_project, provider_settings
-from vault.cli.running_jobs import Surroundings, running_jobs
+from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.cli.recipes import CommandPlace, ReindexRecipe
+from vault.cli.running_jobs import running_jobs
+from vault.cli.sharing import DaskOption, WorkersOption, sharing
 from vault.definition_store import create_schema
 from vault.errors import PolicyError
 from vault.index.change import begin_compound_change, begin_field_changes, record_removal, resting_slot
-from vault.index.home import IndexHomes, at_home
+from vault.index.home import at_home
 from vault.index.slot_storage import index_slot_column
 from vault.jobs.engine import Job, JobSettings, Tally
 from vault.jobs.pace import PaceSettings
-from vault.jobs.reindexing.index_member import Member
-from vault.jobs.reindexing.index_members import members_at_home, members_of, recorded_parts
+from vault.jobs.reindexing.empty_slots import EmptySlots
+from vault.jobs.reindexing.index_members import recorded_parts
 from vault.jobs.reindexing.index_steps import IndexSteps, Standing
+from vault.jobs.reindexing.reindex import Reindex
 from vault.jobs.reindexing.slot_move import slot_length
 from vault.jobs.work import Work
 from vault.mapping.compound_index import compounds_of
-from vault.opened import OpenedVault
-from vault.project import Project, leases_of, open_keks
-from vault.tenants import TenantVaults
 
 __all__ = ["reindex_tables"]
 
@@ -76,6 +75,8 @@ def reindex_tables(
     rows_a_batch: Annotated[int, typer.Option(min=1, metavar="N", help="At most N rows in one transaction.")] = (
         DEFAULT.pace.most_rows
     ),
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
     as_json: JsonOption = False,
@@ -89,12 +90,8 @@ def reindex_tables(
         raise PolicyError("--tenant names whose rows, --keyring where the index of all rows lives: say one")
     with ExitStack() as closed:
         project = closed.enter_context(open_project(policy, models, registered=False))
-        home = None
-        if keyring is not None:
-            table = next(iter(project.tables.values()))
-            home = (keyring, closed.enter_context(job_keys(project, table, tenants=True)))
-        if tenant is not None or keyring is not None:
-            project = replace(project, opened=closed.enter_context(_of_tenant(project, str(tenant or keyring))))
+        keys = closed.enter_context(index_keys(project, tenant, keyring))
+        project = keys.project
         create_schema(project.opened.key_store.engine)  # one that was made before there were changeovers
         told = timedelta(seconds=lease or project.policy.vault.sealing_lease)
         changeovers = ChangeoverStore(project.opened.key_store, project.opened.keyring.id, told)
@@ -104,10 +101,23 @@ def reindex_tables(
             return
         chosen = ChosenIndexes.of(project, place, index, every=every)
         pace = PaceSettings(most_rows=rows_a_batch, rows_per_second=rows_per_second)
-        with running_jobs(console, as_lines_of_json=as_json) as around:
-            command = _Reindexing(
-                project, changeovers, chosen, JobSettings(pace), around, abort, deployed, tenant is not None, home
-            )
+        with (
+            sharing(project, workers, dask) as shared,
+            running_jobs(console, as_lines_of_json=as_json) as around,
+        ):
+
+            def recipe(subject: Subject, work: Work) -> ReindexRecipe:
+                assert isinstance(work, Reindex | EmptySlots)  # noqa: S101  # the jobs of the steps
+                place_of_it = CommandPlace.of(policy, models, registered=False)
+                empties = isinstance(work, EmptySlots)
+                return ReindexRecipe(place_of_it, tenant, keyring, subject, work.table.fullname, work.slot, empties)
+
+            def run(subject: Subject, work: Work) -> Tally:
+                sharers = shared.of(recipe(subject, work))
+                settings = JobSettings(pace)
+                return Job(work, project.engine, settings, notify=around.notify, stop=around.stop, shared=sharers).run()
+
+            command = _Reindexing(keys, changeovers, chosen, run, around.stop, abort, deployed)
             standings = command.run(wait=wait, say=(lambda _line: None) if as_json else console.print)
     if around.stop.is_set():
         raise typer.Exit(STOPPED)
@@ -115,46 +125,27 @@ def reindex_tables(
         raise typer.Exit(INCOMPLETE)
 
 
-@contextmanager
-def _of_tenant(project: Project, name: str) -> Iterator[OpenedVault]:
-    """That keyring of the project's key store, under the same key-encryption keys."""
-    policy = project.policy
-    keks = open_keks(policy, provider_settings(policy.vault.kek), former_settings(policy))
-    with ExitStack() as undone:
-        store = undone.enter_context(closing(KeyStore.from_url(policy.keys_url)))  # which closing the vault closes
-
-        def opened(keyring: str) -> Keyring:
-            return Keyring.open(store, keks, keyring, leases=leases_of(policy))
-
-        with closing(OpenedVault(opened(name), store, IndexHomes(opened))) as vault:
-            yield vault
-
-
 class _Reindexing:
     def __init__(
         self,
-        project: Project,
+        keys: IndexKeys,
         changeovers: ChangeoverStore,
         chosen: ChosenIndexes,
-        settings: JobSettings,
-        around: Surroundings,
+        job: Callable[[Subject, Work], Tally],
+        stop: threading.Event,
         abort: bool,
         deployed: bool,
-        shared: bool,
-        home: tuple[str, OpenedVault | TenantVaults] | None,
     ) -> None:
-        """home: the keyring in which the index lives, if another than the fields', and the keyrings of all rows."""
-        self._project = project
+        """job: does a work of the subject's index."""
+        self._keys = keys
+        self._project = keys.project
         self._changeovers = changeovers
         self._chosen = chosen
-        self._settings = settings
-        self._notify = around.notify
-        self._stop = around.stop
+        self._job = job
+        self._stop = stop
         self._abort = abort
         self._deployed = deployed
-        self._shared = shared
-        self._home = None if home is None else home[0]
-        self._vaults = None if home is None else home[1]
+        self._home = keys.home
         self._who = f"{getpass.getuser()}@{platform.node()}"
 
     def run(self, *, wait: bool, say: Callable[[str], None]) -> list[Standing]:
@@ -199,7 +190,7 @@ class _Reindexing:
         state = read_in_force(project.opened.key_store.engine, keyring.id, keyring.name)
         for subject in sorted(state.pins.keys() - state.changeovers.keys()):
             slot = resting_slot(state.pins[subject])
-            for member in self._members(subject) if slot is not None and self._chosen.has(subject) else ():
+            for member in self._keys.members(subject) if slot is not None and self._chosen.has(subject) else ():
                 move, table = member.move(str(slot)), member.table
                 length = slot_length(member.serving(), move)
                 if index_slot_column(
@@ -212,26 +203,16 @@ class _Reindexing:
         steps = IndexSteps(
             self._changeovers,
             subject,
-            self._members(subject),
+            self._keys.members(subject),
             recorded_parts(opened, subject),
             project.engine,
-            self._job,
+            lambda work: self._job(subject, work),
             opened.keyring.beside.end,
             self._who,
             deployed=self._deployed,
             on_removal=self._on_removal(subject),
         )
         return steps.back() if self._abort else steps.forward()
-
-    def _members(self, subject: Subject) -> list[Member]:
-        project = self._project
-        if self._home is None:
-            return members_of(subject, project.tables.values(), project.opened, shared=self._shared)
-        assert isinstance(self._vaults, TenantVaults)  # noqa: S101  # as asked for
-        return members_at_home(subject, project.tables.values(), self._vaults, self._home)
-
-    def _job(self, work: Work) -> Tally:
-        return Job(work, self._project.engine, self._settings, notify=self._notify, stop=self._stop).run()
 
     def _on_removal(self, subject: Subject) -> Callable[[LockedKeyring], None]:
         keyring_id = self._changeovers.keyring_id

@@ -28,7 +28,7 @@ class Backfill:
 
     def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: str = "") -> None:
         """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
-        self._proving = proving
+        self.proving = proving
         self._pair = TwoColumns(column, opened)
         self.refresh()
         # By their names in the definition those in the database, which may be others.
@@ -46,7 +46,7 @@ class Backfill:
     def goal(self) -> str:
         slots = [self._plan.slot(name, slot) for name in self._plan.indexes for slot in SLOTS]
         pins = [f"{terms.pin.key_id.hex()} {terms.pin.generation}" for terms in slots if terms is not None]
-        return self._pair.goal(*sorted(self._plan.written), *pins, proving=self._proving)
+        return self._pair.goal(*sorted(self._plan.written), *pins, proving=self.proving)
 
     @property
     def reads(self) -> list[str]:

@@ -27,7 +27,7 @@ class Clear:
 
     def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: str = "") -> None:
         """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
-        self._proving = proving
+        self.proving = proving
         self._pair = TwoColumns(column, opened)
 
     @property
@@ -40,7 +40,7 @@ class Clear:
 
     @property
     def goal(self) -> str:
-        return self._pair.goal(proving=self._proving)
+        return self._pair.goal(proving=self.proving)
 
     @property
     def reads(self) -> list[str]:

@@ -27,7 +27,7 @@ class Restore:
 
     def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: str = "") -> None:
         """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
-        self._proving = proving
+        self.proving = proving
         self._pair = TwoColumns(column, opened)
         self._check = refuse_too_long(self._pair.owner.plaintext_type)
         self._convert = restored(self._pair.owner.type.stored)
@@ -42,7 +42,7 @@ class Restore:
 
     @property
     def goal(self) -> str:
-        return self._pair.goal(proving=self._proving)
+        return self._pair.goal(proving=self.proving)
 
     @property
     def reads(self) -> list[str]:

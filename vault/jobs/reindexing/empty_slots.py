@@ -25,6 +25,7 @@ class EmptySlots:
         self._require_left = require_left
         self.table = with_term_columns(table, moves)
         self._moves = moves
+        self.slot = moves[0].slot
         self._terms = [move.term_column for move in moves]
 
     @property

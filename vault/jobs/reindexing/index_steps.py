@@ -19,13 +19,12 @@ from vault.changeover.steps import Need, Next, left_by, place_of_proof
 from vault.changeover.store import ChangeoverStore, Part
 from vault.changeover.tables import is_of
 from vault.definitions.definition_tables import index_slot_table
-from vault.errors import ChangeoverError, NoSuchStepError
+from vault.errors import NoSuchStepError
 from vault.index.slot_storage import drop_slot_index, index_slot_column
 from vault.jobs.engine import Tally
 from vault.jobs.job_store import JobState
-from vault.jobs.reindexing.empty_slots import EmptySlots
 from vault.jobs.reindexing.index_member import Member
-from vault.jobs.reindexing.reindex import Reindex
+from vault.jobs.reindexing.index_work import emptying, filling, require_left
 from vault.jobs.reindexing.slot_move import guarded_columns, slot_length
 from vault.jobs.work import Work
 
@@ -208,16 +207,8 @@ class IndexSteps:
     def _fill(self, place: str) -> list[Tally]:
         """Of the tables in which rows are left without it, or that were not done to the end."""
         self.refresh()
-        short = []
-        for table, members in self._by_table():
-            moves = [member.move(place) for member in members]
-            fields = {name: member.field(name) for member in members for name in member.columns}
-            compounds = {m.index: m.compound() for m in members if m.compound is not None}
-            work = Reindex(table, moves, fields, compounds, self.refresh, members[0].rows)
-            tally = self._ran(work)
-            if tally.outcome is not JobState.COMPLETE:
-                short.append(tally)
-        return short
+        tallies = [self._ran(filling(members, place, self.refresh)) for members in self._by_table()]
+        return [tally for tally in tallies if tally.outcome is not JobState.COMPLETE]
 
     def _end(self, now: Changeover) -> str | Next:
         place = left_by(now)
@@ -225,8 +216,8 @@ class IndexSteps:
         if Need.LEASE in waits.missing:
             return Next(frozenset({Need.LEASE}), waits.ready_at)
         if place != NOWHERE and Need.EMPTY in waits.missing:
-            for table, members in self._by_table():
-                work = EmptySlots(table, [member.move(place) for member in members], lambda: self._require_left(place))
+            for members in self._by_table():
+                work = emptying(members, place, lambda: require_left(self.changeovers, self.subject, place))
                 if self._ran(work).outcome is not JobState.COMPLETE:
                     return "rows still have a term in the slot that is left: run it again"
             for member in self.members:
@@ -249,15 +240,6 @@ class IndexSteps:
                 )
         self.refresh()
         return ""
-
-    def _require_left(self, place: str) -> None:
-        """While rows are emptied. Raises: ChangeoverError where somebody has gone back, so that it is written again.
-
-        Within a lease after that it is not asked yet, and a batch takes less.
-        """
-        now = self.changeovers.find(self.subject)
-        if now is None or place in now.written:
-            raise ChangeoverError(f"{self.subject.label}: slot {place} is not left any more: somebody changed it")
 
     def _is_used_by_others(self, place: str) -> bool:
         """Whether another keyring, such as another tenant's, has its terms of the same table in this slot."""
@@ -300,12 +282,12 @@ class IndexSteps:
         for member in self.members:
             drop_guard(self.engine, member.guard(place))
 
-    def _by_table(self) -> list[tuple[Table, list[Member]]]:
+    def _by_table(self) -> list[list[Member]]:
         """All columns of one table are done in one pass."""
         tables: dict[Table, list[Member]] = {}
         for member in self.members:
             tables.setdefault(member.table, []).append(member)
-        return list(tables.items())
+        return list(tables.values())
 
     def _ran(self, work: Work) -> Tally:
         tally = self.run(work)

@@ -49,6 +49,7 @@ class Reindex:
         """
         self.table = with_term_columns(table, moves)
         self._moves = moves
+        self.slot = moves[0].slot
         self._fields = fields
         self._compounds = compounds
         self._ask_anew = refresh

@@ -4,13 +4,16 @@ Whoever reaches a scheduler runs what he likes in its workers, which hold keys: 
 certificates that Dask's own configuration names for both sides.
 """
 
+import secrets
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
 from kms import MissingExtraError
 from vault.errors import JobError
+from vault.jobs.workers.kept_open import sessions
 from vault.jobs.workers.part_task import PartReport, PartTask
 from vault.jobs.workers.workers import LOST
 
@@ -42,6 +45,7 @@ class DaskCluster:
                 " keys; start scheduler and workers with certificates (docs/workers.md)"
             )
         self._address = address
+        self.session = secrets.token_hex()
         others = {} if security is None else {"security": security}
         try:
             self._client: Any = Client(address, timeout=seconds, set_as_default=False, name="noisevault", **others)
@@ -68,6 +72,8 @@ class DaskCluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        with suppress(Exception):  # what a worker keeps open it closes at the next session
+            self._client.run(_end_session, self.session)
         self._client.close()
 
     def _counted(self, seconds: float) -> int:
@@ -77,3 +83,8 @@ class DaskCluster:
         except TimeoutError:
             self._client.close()
         raise JobError(f"the scheduler {self._address} has no worker: start one by `dask worker` (docs/workers.md)")
+
+
+def _end_session(session: str) -> None:
+    """In each worker."""
+    sessions().end(session)

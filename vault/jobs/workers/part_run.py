@@ -13,7 +13,7 @@ from kms import KmsError
 from vault.errors import VaultError
 from vault.jobs.engine import Job
 from vault.jobs.events import Event, Waiting
-from vault.jobs.workers.kept_open import kept_open
+from vault.jobs.workers.kept_open import KeptOpen, sessions
 from vault.jobs.workers.part_store import PartStore
 from vault.jobs.workers.part_task import PartReport, PartTask
 from vault.jobs.workers.recipe import Supply
@@ -34,8 +34,8 @@ def run_part(task: PartTask) -> PartReport:
             waited.setdefault(event.reason, event.seconds)
 
     try:
-        with working():
-            return _report(task, noted, waited)
+        with working(), sessions().using(task.session) as kept:
+            return _report(task, kept, noted, waited)
     except (VaultError, KmsError) as error:
         failure = str(error)
     except SQLAlchemyError as error:
@@ -45,8 +45,8 @@ def run_part(task: PartTask) -> PartReport:
     return PartReport(failure=f"{platform.node()}: {failure}", waited=tuple(waited.items()))
 
 
-def _report(task: PartTask, notify: Callable[[Event], None], waited: dict[str, float]) -> PartReport:
-    supply: Supply = kept_open().get(task.recipe, task.recipe.open)
+def _report(task: PartTask, kept: KeptOpen, notify: Callable[[Event], None], waited: dict[str, float]) -> PartReport:
+    supply: Supply = kept.get(task.recipe, lambda: task.recipe.open(kept))
     work = supply.make()
     stop = stop_of_this_process()
     job = Job(work, supply.engine, task.settings, task.part.key_range, notify, stop)

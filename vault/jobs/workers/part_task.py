@@ -16,11 +16,14 @@ __all__ = ["PartReport", "PartTask"]
 
 @dataclass(frozen=True, slots=True)
 class PartTask:
-    """of, run, mark: the job, which run of it, and which pass. goal: that the run brings the rows to.
+    """session: that the worker opens what it needs for (kept_open.py).
+
+    of, run, mark: the job, which run of it, and which pass. goal: that the run brings the rows to.
 
     rows: that the part is thought to have.
     """
 
+    session: str
     recipe: Recipe
     settings: JobSettings
     of: JobName

@@ -5,6 +5,7 @@ done again from its checkpoint.
 """
 
 import multiprocessing
+import secrets
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -28,6 +29,7 @@ class ProcessPool:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self.session = secrets.token_hex()
         self._pool: ProcessPoolExecutor | None = None
 
     def submit(self, run: Callable[[PartTask], PartReport], task: PartTask) -> "Future[PartReport]":

@@ -12,6 +12,7 @@ from typing import Protocol
 from sqlalchemy import Engine
 
 from vault.jobs.work import Work
+from vault.jobs.workers.kept_open import KeptOpen
 
 __all__ = ["Recipe", "Supply"]
 
@@ -25,10 +26,13 @@ class Supply:
 
 
 class Recipe(Protocol):
-    """A frozen value that pickles, of a class that the worker can import; equal ones are opened once a process."""
+    """A frozen value that pickles, of a class that the worker can import; equal ones are opened once a session."""
 
-    def open(self) -> AbstractContextManager[Supply]:
-        """Open the keyring and the database here, until the process ends. Raises: KmsError, VaultError."""
+    def open(self, kept: KeptOpen) -> AbstractContextManager[Supply]:
+        """Open the keyring and the database here, until the session ends. Raises: KmsError, VaultError.
+
+        kept: for what several recipes of the session open alike, as the project.
+        """
         ...
 
     def __hash__(self) -> int: ...

@@ -135,7 +135,17 @@ class _Running:
 
     def _task(self, part: Part) -> PartTask:
         taken, rows = self.taken, max(0, self.total - self.taken.seen) // max(1, len(self.given))
-        return PartTask(self.shared.recipe, self._settings(), taken.name, taken.run, taken.mark, self.goal, part, rows)
+        return PartTask(
+            self.shared.workers.session,
+            self.shared.recipe,
+            self._settings(),
+            taken.name,
+            taken.run,
+            taken.mark,
+            self.goal,
+            part,
+            rows,
+        )
 
     def _settings(self) -> JobSettings:
         """The rate that is allowed is of all workers together."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from vault.jobs.collector import rare_collections
-from vault.jobs.workers.kept_open import kept_open
+from vault.jobs.workers.kept_open import sessions
 
 __all__ = ["begin_worker_process", "stop_of_this_process", "working"]
 
@@ -63,5 +63,5 @@ def _end() -> None:
     """The pool takes an ended process for lost, and the part in hand is done again from its checkpoint."""
     _STOP.set()
     if _AT_REST.wait(LAST_SECONDS):
-        kept_open().close()
+        sessions().end()
     os._exit(128 + signal.SIGTERM)

@@ -1,8 +1,9 @@
 """Workers: who does the parts of a job: any Executor, and how many of them at once."""
 
+import secrets
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from vault.jobs.workers.part_task import PartReport, PartTask
@@ -13,10 +14,13 @@ LOST: Final = (BrokenExecutor, CancelledError)
 
 
 class Workers(Protocol):
-    """count: how many parts are done at once."""
+    """count: how many parts are done at once. session: for which they keep open what they have opened."""
 
     @property
     def count(self) -> int: ...
+
+    @property
+    def session(self) -> str: ...
 
     @property
     def lost(self) -> tuple[type[BaseException], ...]:
@@ -35,6 +39,7 @@ class WorkersOf:
     executor: Executor
     count: int
     lost: tuple[type[BaseException], ...] = LOST
+    session: str = field(default_factory=secrets.token_hex)
 
     def submit(self, run: Callable[[PartTask], PartReport], task: PartTask) -> "Future[PartReport]":
         return self.executor.submit(run, task)
