@@ -43,14 +43,25 @@ class Authority:
     def server(self) -> Issued:
         """For localhost and 127.0.0.1."""
         names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-        return self._issue("server", x509.ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(names))
+        return self._issue("server", (x509.ExtendedKeyUsageOID.SERVER_AUTH,), x509.SubjectAlternativeName(names))
 
     def client(self, name: str = "client", *, ended: bool = False) -> Issued:
         names = x509.SubjectAlternativeName([x509.DNSName(f"{name}.example.org")])
-        return self._issue(name, x509.ExtendedKeyUsageOID.CLIENT_AUTH, names, ended=ended)
+        return self._issue(name, (x509.ExtendedKeyUsageOID.CLIENT_AUTH,), names, ended=ended)
+
+    def peer(self) -> Issued:
+        """For one that serves some and asks others, on this machine."""
+        names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        usages = (x509.ExtendedKeyUsageOID.SERVER_AUTH, x509.ExtendedKeyUsageOID.CLIENT_AUTH)
+        return self._issue("peer", usages, x509.SubjectAlternativeName(names))
 
     def _issue(
-        self, name: str, purpose: x509.ObjectIdentifier, names: x509.SubjectAlternativeName, *, ended: bool = False
+        self,
+        name: str,
+        purposes: tuple[x509.ObjectIdentifier, ...],
+        names: x509.SubjectAlternativeName,
+        *,
+        ended: bool = False,
     ) -> Issued:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
@@ -58,7 +69,7 @@ class Authority:
             self._builder(subject, key, ended=ended)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage("digital_signature"), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
             .add_extension(names, critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(self._identifier), False)
         )

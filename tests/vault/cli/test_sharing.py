@@ -1,7 +1,5 @@
 """Who shares a command's jobs: nobody on SQLite, nobody who would have to be asked for a passphrase."""
 
-
-
 from kms.passphrase_file import PassphraseKdf  # noqa: F401
 from tests.vault.cli.conftest import Run
 from vault.cli.sharing import cores

@@ -129,7 +129,7 @@ class _Running:
             try:
                 future = self.shared.workers.submit(run_part, self._task(part))
             except self.shared.workers.lost:
-                self.todo.append(part)
+                self.todo.appendleft(part)
                 return  # looked at again after a while, and so often
             self.running[future] = part
 
