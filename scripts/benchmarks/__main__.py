@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from scripts.benchmarks import field_object, keys, looking_up, mapping, noise, reencrypting, status
+from scripts.benchmarks import field_object, keys, looking_up, mapping, noise, reencrypting, status, workers
 from scripts.benchmarks.comparison import Comparison, Measured
 from scripts.benchmarks.counted import Count, Counted
 
@@ -21,8 +21,9 @@ BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count]]] = {
     "mapping": mapping.comparisons,
     "noise": noise.comparisons,
     "status": status.comparisons,
+    "workers": workers.comparisons,
 }
-SIZED = frozenset({"jobs", "lookups"})
+SIZED = frozenset({"jobs", "lookups", "workers"})
 
 
 def show(rows: list[Measured]) -> None:
@@ -52,7 +53,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all when none is given")
     parser.add_argument("--json", action="store_true", help="one JSON object a row")
-    parser.add_argument("--rows", type=int, metavar="N", help="of the table that jobs and lookups work on; a million")
+    parser.add_argument(
+        "--rows", type=int, metavar="N", help="of the table that jobs, lookups and workers work on; a million"
+    )
     asked = parser.parse_args()
     unknown = set(asked.names) - set(BENCHMARKS)
     if unknown:

@@ -13,6 +13,7 @@ from kms import KmsError
 from vault.errors import VaultError
 from vault.jobs.engine import Job
 from vault.jobs.events import Event, Waiting
+from vault.jobs.job_store import JobWish
 from vault.jobs.workers.kept_open import KeptOpen, sessions
 from vault.jobs.workers.part_store import PartStore
 from vault.jobs.workers.part_task import PartReport, PartTask
@@ -53,5 +54,8 @@ def _report(task: PartTask, kept: KeptOpen, notify: Callable[[Event], None], wai
     goal = job.refreshed_goal()
     if goal != task.goal:
         return PartReport(other_goal=goal)
-    result = job.run_part(PartStore(supply.engine, task.of, task.run), task.part.name, task.mark, task.rows)
+    store = PartStore(supply.engine, task.of, task.run)
+    if job.outage().outlast(store.wished) is JobWish.STOP:  # meanwhile it waited for a worker
+        return PartReport(stopped=True)
+    result = job.run_part(store, task.part.name, task.mark, task.rows)
     return PartReport(stopped=result.stopped, waited=tuple(waited.items()))

@@ -41,9 +41,13 @@ class PartStore(JobStore):
     def beat(self, taken: Taken) -> JobWish:
         """Count on; and what is wished of the run. Raises: JobRunningError when part or run has changed hands."""
         super().beat(taken)
+        return self.wished()
+
+    def wished(self) -> JobWish:
+        """Of the run. Raises: JobRunningError when it has changed hands."""
         found = self._row(self._of)
         if found is None or found["run"] != self._run:
-            raise JobRunningError(taken.name.job, taken.name.table)
+            raise JobRunningError(self._of.job, self._of.table)
         now = self._time_of()
         if self._last is None or self._last[0] != found["beat"]:
             self._last = (found["beat"], now)

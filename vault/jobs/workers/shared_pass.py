@@ -30,8 +30,10 @@ __all__ = ["SharedPass"]
 
 LOOK_SECONDS: Final = 0.5
 # Ours: parts for each worker, so that a slow one does not hold up the end; and rows below which a part is not worth it.
-PARTS_A_WORKER: Final = 8
-LEAST_ROWS: Final = 2_000
+PARTS_A_WORKER: Final = 4
+LEAST_ROWS: Final = 20_000
+# Ours: parts given out for each worker, so that none waits for its next.
+AHEAD: Final = 2
 # Ours: how often a part is given out, before its workers' deaths are taken for its own doing.
 MOST_TRIES: Final = 5
 
@@ -118,7 +120,7 @@ class _Running:
         return replace(self._result(done), stopped=stopped)
 
     def _give_out(self) -> None:
-        while self.todo and len(self.running) < self.shared.workers.count:
+        while self.todo and len(self.running) < AHEAD * self.shared.workers.count:
             part = self.todo.popleft()
             self.tries[part.name.part] += 1
             if self.tries[part.name.part] > MOST_TRIES:
