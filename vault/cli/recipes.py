@@ -21,12 +21,14 @@ from vault.jobs.migrating.clear import Clear
 from vault.jobs.migrating.restore import Restore
 from vault.jobs.reencrypt import Reencrypt
 from vault.jobs.reindexing.index_work import emptying, filling, require_left
+from vault.jobs.verifying.row_check import RowCheck
+from vault.jobs.verifying.verify import Verify
 from vault.jobs.work import Work
 from vault.jobs.workers.kept_open import KeptOpen
-from vault.jobs.workers.recipe import Supply
+from vault.jobs.workers.recipe import Given, Supply
 from vault.project import Project
 
-__all__ = ["JOBS", "CommandPlace", "MigrationRecipe", "ReencryptRecipe", "ReindexRecipe"]
+__all__ = ["JOBS", "CommandPlace", "MigrationRecipe", "ReencryptRecipe", "ReindexRecipe", "VerifyRecipe"]
 
 
 JOBS: Final[dict[str, type[Backfill | Restore | Clear]]] = {"backfill": Backfill, "restore": Restore, "clear": Clear}
@@ -65,7 +67,7 @@ class ReencryptRecipe:
         project = self.place.project(kept)
         table, lease = project.table(self.table), project.policy.vault.sealing_lease
         with job_keys(project, table, tenants=self.tenants) as keys:
-            yield Supply(project.engine, lambda: Reencrypt.of(table, keys, lease=lease))
+            yield Supply.of_work(project.engine, lambda: Reencrypt.of(table, keys, lease=lease))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class MigrationRecipe:
     def open(self, kept: KeptOpen) -> Iterator[Supply]:
         project = self.place.project(kept)
         column, kind = project.table(self.table).c[self.column], JOBS[self.job]
-        yield Supply(project.engine, lambda: kind(column, project.opened, proving=self.proving))
+        yield Supply.of_work(project.engine, lambda: kind(column, project.opened, proving=self.proving))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +117,28 @@ class ReindexRecipe:
                     return filling(members, self.slot, ask_anew)
                 return emptying(members, self.slot, lambda: require_left(changeovers, self.subject, self.slot))
 
-            yield Supply(project.engine, made)
+            yield Supply.of_work(project.engine, made)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyRecipe:
+    """tenants, skip_slow: as the options of verify. Satisfies Recipe."""
+
+    place: CommandPlace
+    table: str
+    tenants: bool
+    skip_slow: bool
+
+    @contextmanager
+    def open(self, kept: KeptOpen) -> Iterator[Supply]:
+        project = self.place.project(kept)
+        table = project.table(self.table)
+        with job_keys(project, table, tenants=self.tenants) as keys:
+
+            def verify(given: Given) -> Verify:
+                check = RowCheck(table, keys, skip_slow=self.skip_slow)
+                return Verify(
+                    check, project.engine, given.settings, given.notify, given.stop, key_range=given.key_range
+                )
+
+            yield Supply(project.engine, verify)

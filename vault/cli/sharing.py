@@ -11,7 +11,7 @@ import typer
 from kms.providers.local import is_passphrase_protected
 from vault.cli.options import PASSPHRASE_FILE, local_key_file
 from vault.errors import PolicyError
-from vault.jobs.engine import SharesPasses
+from vault.jobs.shared_job import SharesPasses
 from vault.jobs.workers.process_pool import ProcessPool
 from vault.jobs.workers.recipe import Recipe
 from vault.jobs.workers.shared_pass import SharedPass

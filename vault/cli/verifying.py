@@ -11,7 +11,10 @@ from vault.cli.job_ending import INCOMPLETE, STOPPED
 from vault.cli.job_keys import job_keys
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.cli.recipes import CommandPlace, VerifyRecipe
 from vault.cli.running_jobs import running_jobs
+from vault.cli.sharing import DaskOption, WorkersOption, sharing
+from vault.errors import PolicyError
 from vault.jobs.events import Event, RowWrong
 from vault.jobs.job_store import JobState
 from vault.jobs.pace import PaceSettings
@@ -61,6 +64,8 @@ def verify_tables(
     tenants: Annotated[
         bool, typer.Option("--tenants", help="Each value under the keyring that sealed it, of all in the key store.")
     ] = False,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
     as_json: JsonOption = False,
@@ -72,7 +77,15 @@ def verify_tables(
     pace = PaceSettings(most_rows=rows_a_page, rows_per_second=rows_per_second)
     settings = VerifySettings(pace, sample, keep=not read_only, anew=anew, patience=patience)
     console, tallies = Console(), []
-    with open_project(policy, models) as project, running_jobs(console, as_lines_of_json=as_json) as around:
+    alone = sample is not None or read_only  # what others do is told by the progress that they keep
+    if alone and (dask is not None or (workers or 1) > 1):
+        raise PolicyError("a sample, and a run that writes nothing, are of one process: leave --workers and --dask out")
+    place = CommandPlace.of(policy, models)
+    with (
+        open_project(policy, models) as project,
+        sharing(project, 1 if alone else workers, dask) as shared,
+        running_jobs(console, as_lines_of_json=as_json) as around,
+    ):
         named = [project.table(name) for name in table or project.tables]
         unbound = sum(map(_told(around.notify), unbound_datasets(project, named)))
         for one in named:
@@ -81,7 +94,9 @@ def verify_tables(
                     check = RowCheck(one, keys, skip_slow=skip_slow)
                     if not as_json:
                         _say(console, slow_remark(check, skipped=skip_slow))
-                    tallies.append(Verify(check, project.engine, settings, around.notify, around.stop).run())
+                    sharers = shared.of(VerifyRecipe(place, one.fullname, tenants, skip_slow))
+                    verify = Verify(check, project.engine, settings, around.notify, around.stop, shared=sharers)
+                    tallies.append(verify.run())
     for tally in tallies if not as_json else ():
         _say(console, in_one_line(tally, sample))
     if around.stop.is_set() or any(tally.outcome is JobState.STOPPED for tally in tallies):

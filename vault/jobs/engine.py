@@ -8,21 +8,19 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
-from sqlalchemy import Connection, Engine, func, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection, Engine, RowMapping, Table, func, select
 
-from vault.errors import VaultError
 from vault.jobs import quarantine
 from vault.jobs.batch import CommitsBatches
 from vault.jobs.change import Key
 from vault.jobs.compared import compared_table
-from vault.jobs.events import Began, Ended, Event, Held, Proved, RowLeft, Waiting
+from vault.jobs.events import Began, Ended, Event, Held, Proved, RowFailed, RowLeft, Waiting
 from vault.jobs.heart import Heart
+from vault.jobs.held_job import let_go_of_when_it_fails
 from vault.jobs.job_store import JobName, JobState, JobStore, Taken
 from vault.jobs.left_rows import MOVING, LeftRow, count_left_rows, left_rows
 from vault.jobs.one_pass import Pass, PassResult
@@ -31,6 +29,7 @@ from vault.jobs.pace import Pace, PaceSettings
 from vault.jobs.parts import forget_parts
 from vault.jobs.proof import Proof, prove
 from vault.jobs.quarantine import shown_key
+from vault.jobs.shared_job import SharesPasses
 from vault.jobs.short_transaction import short_transaction
 from vault.jobs.tally import Tally
 from vault.jobs.walking.key_pages import within
@@ -40,7 +39,7 @@ from vault.jobs.walking.stored_key import key_kind
 from vault.jobs.work import BatchWriter, Leased, OverlooksRows, Work
 from vault.jobs.writing.choice import batch_writer
 
-__all__ = ["Job", "JobSettings", "SharesPasses", "Tally"]
+__all__ = ["Job", "JobSettings", "Tally"]
 
 LOOK_SECONDS: Final = 0.2
 
@@ -64,31 +63,8 @@ class JobSettings:
     after_lease: bool = False
 
 
-@contextmanager
-def _let_go_of_when_it_fails(store: JobStore, taken: Taken) -> Iterator[None]:
-    """So that nobody waits for a run that is over."""
-    try:
-        yield
-    except BaseException:
-        with suppress(SQLAlchemyError, VaultError):
-            store.tell(taken, JobState.STOPPED)
-        raise
-
-
 def _nobody(_event: Event) -> None:
     pass
-
-
-class SharesPasses(Protocol):
-    """Has others do the passes of a job over a whole table, each a part of it; begin, end and proof stay the job's."""
-
-    def begun(self, store: JobStore, taken: Taken) -> Taken:
-        """What was taken, with what the parts of its pass have done already."""
-        ...
-
-    def run(self, job: "Job", store: JobStore, taken: Taken, heart: Heart, total: int) -> PassResult:
-        """One pass. Raises: JobRunningError, JobError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +97,7 @@ class Job:
         total = outage.outlast(self._count)
         name = JobName.of(self.work.name, self.work.table.fullname, self.key_range)
         taken = outage.outlast(lambda: store.take(name, self._goal(), total, self.settings.silence))
-        with _let_go_of_when_it_fails(store, taken):
+        with let_go_of_when_it_fails(store, taken):
             with Heart(store, taken, self.settings.beat, self.stop) as heart:
                 begun = outage.outlast(lambda: self._begun(store, taken))
                 self.notify(Began(name.job, name.table, total, begun.resumed, begun.number, begun.seen))
@@ -129,6 +105,14 @@ class Job:
             outage.outlast(lambda: store.tell(taken, tally.outcome))
         self._ended(tally)
         return tally
+
+    @property
+    def table(self) -> Table:
+        return self.work.table
+
+    def told_failed(self, row: RowMapping) -> RowFailed:
+        """What is told of an entry of the quarantine."""
+        return RowFailed(row["job"], row["table_name"], row["row_key"], row["column_name"], row["reason"])
 
     def refreshed_goal(self) -> str:
         """What the rows would be brought to, if it began now. Raises: JobError, KmsError."""
@@ -144,7 +128,7 @@ class Job:
         outage = self.outage()
         taken = outage.outlast(lambda: store.take(name, mark, total, 0.0, mark))
         began = self.clock()
-        with _let_go_of_when_it_fails(store, taken):
+        with let_go_of_when_it_fails(store, taken):
             with Heart(store, taken, self.settings.beat, self.stop) as heart:
                 result = self.pass_alone(store, taken, heart, total)
                 rate = self.settings.pace.rows_per_second

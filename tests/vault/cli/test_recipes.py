@@ -1,5 +1,6 @@
 """Every command that runs jobs, its work done by a process of its own, which opens all that it needs by itself."""
 
+import json
 import pickle
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from tests.vault.cli.conftest import CSV, Run
 from tests.vault.cli.test_migrating import FIELD, POLICY, to
 from tests.vault.projects import write_policy
 from vault.changeover.phase import Subject
-from vault.cli.recipes import CommandPlace, MigrationRecipe, ReencryptRecipe, ReindexRecipe
+from vault.cli.recipes import CommandPlace, MigrationRecipe, ReencryptRecipe, ReindexRecipe, VerifyRecipe
 from vault.jobs.engine import Job
+from vault.jobs.verifying.verify import Verify
 
 pytestmark = pytest.mark.postgres
 TWO = ("--workers", "2")
@@ -26,6 +28,7 @@ def _others_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the process of the command did it")
 
     monkeypatch.setattr(Job, "pass_alone", not_here)
+    monkeypatch.setattr(Verify, "_walk", not_here)
 
 
 @pytest.fixture
@@ -46,6 +49,23 @@ def test_reencrypt_and_reindex(served: Run) -> None:
     assert done.status == 0, done.out + done.err
     assert "visit.national_id index bidx: done" in done.out
     assert '"person": 2' in served("find", "national_id", "222", "--json").out
+
+
+def test_verify_names_what_others_have_found(served: Run, postgres_url: str) -> None:
+    assert served("verify", *TWO).out.endswith("visit: 4 rows verified, all are whole\n")
+    engine = create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE visit SET diagnosis = '\\x00' WHERE person = 3"))
+        connection.execute(text("UPDATE visit SET national_id_bidx_a = NULL WHERE person = 2"))
+    told = served("verify", *TWO)
+    assert told.status == 3, told.err
+    assert "visit [3, 1] diagnosis: not sealed: " in told.out
+    assert "visit [2, 1] national_id_bidx_a: term is lacking: " in told.out
+    assert "visit: 4 rows verified, 2 fail (diagnosis not sealed 1, national_id_bidx_a term is lacking 1)" in told.out
+    lines = [json.loads(line) for line in served("verify", "--anew", "--json", *TWO).out.splitlines()]
+    assert [line["event"] for line in lines if line["event"] == "row-wrong"] == ["row-wrong"] * 2
+    for words in (("--sample", "2"), ("--read-only",)):
+        assert "leave --workers and --dask out" in served("verify", *words, *TWO).err
 
 
 def test_backfill_restore_and_clear(run: Run, tmp_path: Path, postgres_url: str) -> None:
@@ -79,5 +99,6 @@ def test_they_name_what_is_to_be_opened_and_hold_nothing_else() -> None:
         MigrationRecipe(place, "client", "mail_sealed", "backfill", proving=True),
         ReindexRecipe(place, None, None, Subject("visit", "national_id", "bidx"), "visit", "b", empties=False),
     ]
+    recipes.append(VerifyRecipe(place, "visit", tenants=False, skip_slow=False))
     assert [pickle.loads(pickle.dumps(one)) for one in recipes] == recipes
-    assert len(set(recipes)) == 3
+    assert len(set(recipes)) == 4

@@ -8,7 +8,7 @@ from sqlalchemy import Engine, Select, Table, and_, or_
 
 from vault.jobs.change import Key
 from vault.jobs.walking.key_pages import page_statement
-from vault.jobs.walking.key_range import KeyRange
+from vault.jobs.walking.key_range import WHOLE, KeyRange
 from vault.jobs.walking.stored_key import as_declared
 from vault.rows.scan import any_text
 
@@ -30,18 +30,18 @@ class Page:
 
 
 class InOrder:
-    """All rows for which the conditions are true, in key order. ended: there are no more."""
+    """All rows of a range for which the conditions are true, in key order. ended: there are no more."""
 
     def __init__(
         self,
         engine: Engine,
         table: Table,
         reads: Sequence[str],
-        after: Key | None = None,
+        at: KeyRange = WHOLE,
         conditions: Sequence[Any] = (),
     ) -> None:
         self._engine, self._table, self._reads = engine, table, reads
-        self._at = KeyRange(after)
+        self._at = at
         self._conditions = conditions
         self.ended = False
 

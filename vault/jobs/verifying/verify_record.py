@@ -9,8 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from threading import Event as Flag
 from typing import Final, Protocol
 
-from sqlalchemy import Engine
-
 from vault.jobs import quarantine
 from vault.jobs.change import Key
 from vault.jobs.heart import Heart
@@ -35,8 +33,6 @@ class VerifyRecord(Protocol):
 
     def end(self, state: JobState, *, saw_all: bool) -> None: ...
 
-    def paused(self, *, paused: bool) -> None: ...
-
     def alive(self, beat: float, stop: Flag) -> AbstractContextManager[Heart | None]:
         """Show others that the run lives, within `with`; the heart hears what an operator wishes."""
         ...
@@ -54,9 +50,6 @@ class NotKept:
     def end(self, state: JobState, *, saw_all: bool) -> None:
         pass
 
-    def paused(self, *, paused: bool) -> None:
-        pass
-
     def alive(self, beat: float, stop: Flag) -> AbstractContextManager[Heart | None]:  # noqa: ARG002
         return nullcontext(None)
 
@@ -66,24 +59,19 @@ class Kept:
 
     def __init__(
         self,
-        engine: Engine,
+        store: JobStore,
+        taken: Taken,
         outage: Outage,
-        name: JobName,
-        goal: str,
-        total: int,
         *,
-        silence: float,
         lock_seconds: float,
         clock: Callable[[], float],
     ) -> None:
-        """Take the job. Raises: JobRunningError when another run lives; JobTablesError; JobError."""
-        self._engine = engine
+        """taken: from that store."""
+        self.store = store
+        self.taken = taken
         self._outage = outage
         self._lock_seconds = lock_seconds
         self._clock = clock
-        self._store = JobStore(engine)
-        outage.outlast(self._store.create)
-        self.taken = outage.outlast(lambda: self._store.take(name, goal, total, silence))
         self._last: Key = ()
         self._rows, self._noted_at = 0, clock()
         self._found: list[Finding] = []
@@ -96,19 +84,20 @@ class Kept:
         if self._found or at_once or self._clock() - self._noted_at > CHECKPOINT_SECONDS:
             self._note()
 
-    def end(self, state: JobState, *, saw_all: bool) -> None:
-        """Raises: JobRunningError, JobError."""
+    def flush(self) -> None:
+        """Write what is not written yet. Raises: JobRunningError, JobError."""
         if self._rows:
             self._note()
+
+    def end(self, state: JobState, *, saw_all: bool) -> None:
+        """Raises: JobRunningError, JobError."""
+        self.flush()
         if saw_all:
             self._outage.outlast(self._let_go)
-        self._outage.outlast(lambda: self._store.tell(self.taken, state))
+        self._outage.outlast(lambda: self.store.tell(self.taken, state))
 
-    def paused(self, *, paused: bool) -> None:
-        self._outage.outlast(lambda: self._store.tell(self.taken, JobState.PAUSED if paused else JobState.RUNNING))
-
-    def alive(self, beat: float, stop: Flag) -> AbstractContextManager[Heart | None]:
-        return Heart(self._store, self.taken, beat, stop)
+    def alive(self, beat: float, stop: Flag) -> AbstractContextManager[Heart]:
+        return Heart(self.store, self.taken, beat, stop)
 
     def _note(self) -> None:
         self._outage.outlast(self._write)
@@ -116,12 +105,12 @@ class Kept:
 
     def _write(self) -> None:
         name, counts = self.taken.name, {"seen": self._rows, "failed": len({one.key for one in self._found})}
-        with short_transaction(self._engine, self._lock_seconds) as connection:
+        with short_transaction(self.store.engine, self._lock_seconds) as connection:
             failed = [one.failed() for one in self._found]
             quarantine.note(connection, name.job, name.table, self.taken.mark, failed)
-            self._store.advance(connection, self.taken, self._last, **counts)
+            self.store.advance(connection, self.taken, self._last, **counts)
 
     def _let_go(self) -> None:
         name = self.taken.name
-        with short_transaction(self._engine, self._lock_seconds) as connection:
+        with short_transaction(self.store.engine, self._lock_seconds) as connection:
             quarantine.let_go(connection, name.job, name.table, self.taken.mark)

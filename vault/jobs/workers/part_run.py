@@ -11,13 +11,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from kms import KmsError
 from vault.errors import VaultError
-from vault.jobs.engine import Job
 from vault.jobs.events import Event, Waiting
 from vault.jobs.job_store import JobWish
 from vault.jobs.workers.kept_open import KeptOpen, sessions
 from vault.jobs.workers.part_store import PartStore
 from vault.jobs.workers.part_task import PartReport, PartTask
-from vault.jobs.workers.recipe import Supply
+from vault.jobs.workers.recipe import Given, Supply
 from vault.jobs.workers.worker_process import stop_of_this_process, working
 
 __all__ = ["run_part"]
@@ -48,9 +47,7 @@ def run_part(task: PartTask) -> PartReport:
 
 def _report(task: PartTask, kept: KeptOpen, notify: Callable[[Event], None], waited: dict[str, float]) -> PartReport:
     supply: Supply = kept.get(task.recipe, lambda: task.recipe.open(kept))
-    work = supply.make()
-    stop = stop_of_this_process()
-    job = Job(work, supply.engine, task.settings, task.part.key_range, notify, stop)
+    job = supply.job(Given(task.settings, task.part.key_range, notify, stop_of_this_process()))
     goal = job.refreshed_goal()
     if goal != task.goal:
         return PartReport(other_goal=goal)

@@ -6,10 +6,9 @@ of the part are primary keys, and what went wrong is one line that holds no valu
 
 from dataclasses import dataclass
 
-from vault.jobs.engine import JobSettings
 from vault.jobs.job_store import JobName
 from vault.jobs.parts import Part
-from vault.jobs.workers.recipe import Recipe
+from vault.jobs.workers.recipe import PartSettings, Recipe
 
 __all__ = ["PartReport", "PartTask"]
 
@@ -25,7 +24,7 @@ class PartTask:
 
     session: str
     recipe: Recipe
-    settings: JobSettings
+    settings: PartSettings
     of: JobName
     run: str
     mark: str

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from vault.errors import JobError
-from vault.jobs.engine import Job, JobSettings
-from vault.jobs.events import Advanced, RowFailed, Waiting, WorkerLost
+from vault.jobs.events import Advanced, Waiting, WorkerLost
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import JobStore, JobWish, Taken
 from vault.jobs.one_pass import PassResult
 from vault.jobs.parts import Part, Parts, Progress
 from vault.jobs.quarantine import of_pass
+from vault.jobs.shared_job import SharedJob
 from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.workers.part_run import run_part
 from vault.jobs.workers.part_task import PartReport, PartTask
@@ -57,7 +57,7 @@ class SharedPass:
             taken, seen=taken.seen + done.seen, missed=taken.missed + done.missed, failed=taken.failed + done.failed
         )
 
-    def run(self, job: Job, store: JobStore, taken: Taken, heart: Heart, total: int) -> PassResult:
+    def run(self, job: SharedJob, store: JobStore, taken: Taken, heart: Heart, total: int) -> PassResult:
         outage, parts = job.outage(), Parts(store, taken)
         split_before = outage.outlast(parts.stored)
         if not split_before and total - taken.seen < self.worth_it:
@@ -65,10 +65,10 @@ class SharedPass:
         given = split_before or outage.outlast(lambda: parts.begin(self._ranges(job, taken, total)))
         return _Running(self, job, store, taken, heart, total, parts, given).run()
 
-    def _ranges(self, job: Job, taken: Taken, total: int) -> list[KeyRange]:
+    def _ranges(self, job: SharedJob, taken: Taken, total: int) -> list[KeyRange]:
         left = max(0, total - taken.seen)
         wanted = max(1, min(self.workers.count * self.parts_a_worker, left // self.least_rows))
-        return split(job.engine, job.work.table, KeyRange(after=taken.done_up_to), left, wanted)
+        return split(job.engine, job.table, KeyRange(after=taken.done_up_to), left, wanted)
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class _Running:
     """taken: with what the parts had done when the run began."""
 
     shared: SharedPass
-    job: Job
+    job: SharedJob
     store: JobStore
     taken: Taken
     heart: Heart
@@ -93,7 +93,7 @@ class _Running:
 
     def run(self) -> PassResult:
         outage = self.job.outage()
-        self.began, self.goal = self.job.clock(), self.job.work.goal
+        self.began, self.goal = self.job.clock(), self.job.refreshed_goal()
         progress = outage.outlast(self.parts.progress)
         self.before = _sum(progress)
         self.todo.extend(part for part in self.given if not progress.get(part.name.part, Progress()).is_done)
@@ -149,7 +149,7 @@ class _Running:
             rows,
         )
 
-    def _settings(self) -> JobSettings:
+    def _settings(self) -> Any:
         """The rate that is allowed is of all workers together."""
         settings = self.job.settings
         rate = settings.pace.rows_per_second
@@ -218,7 +218,7 @@ class _Running:
         name = self.taken.name
         with self.store.engine.connect() as connection:
             for row in of_pass(connection, name.job, name.table, self.taken.mark):
-                self.job.notify(RowFailed(name.job, name.table, row["row_key"], row["column_name"], row["reason"]))
+                self.job.notify(self.job.told_failed(row))
 
 
 def _sum(progress: dict[str, Progress]) -> Progress:

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Column, Engine, Integer, MetaData, String, Table, create_engine, delete, insert, text
 
 from vault.jobs.verifying.page import MOST_KEYS, InOrder, OfKeys, Page, read_rows
+from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.walking.stored_key import as_declared, job_table
 
 ROWS = 25
@@ -46,7 +47,7 @@ def test_all_rows_in_key_order_each_once(engine: Engine, rows: int) -> None:
 
 def test_from_a_key_on_and_by_a_condition(engine: Engine) -> None:
     table = job_table(plain)
-    pages = taken(InOrder(engine, table, ["c"], KEYS[9], (table.c.c % 2 == 0,)), 3)
+    pages = taken(InOrder(engine, table, ["c"], KeyRange(KEYS[9]), (table.c.c % 2 == 0,)), 3)
     assert [value for page in pages for value in page.columns["c"]] == list(range(10, ROWS, 2))
 
 

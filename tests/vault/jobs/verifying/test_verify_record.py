@@ -25,7 +25,9 @@ def engine(database_url: str) -> Iterator[Engine]:
 
 
 def kept(engine: Engine, clock: ManualClock) -> Kept:
-    return Kept(engine, Outage(0), NAME, "goal", 100, silence=0.1, lock_seconds=1, clock=clock)
+    store = JobStore(engine)
+    store.create()
+    return Kept(store, store.take(NAME, "goal", 100, 0.1), Outage(0), lock_seconds=1, clock=clock)
 
 
 def wrong(key: int) -> Finding:
@@ -77,13 +79,8 @@ def test_the_end_of_a_run_that_saw_all_takes_out_what_it_did_not_find(engine: En
     assert in_quarantine(engine) == ["[2]"], "found by the run that the third one went on with"
 
 
-def test_pauses_are_shown(engine: Engine) -> None:
-    record = kept(engine, ManualClock())
-    for paused, state in ((True, "paused"), (False, "running")):
-        record.paused(paused=paused)
-        assert JobStore(engine).all()[0]["state"] == state
-    with record.alive(0.1, threading.Event()) as heart:
-        assert heart is not None
+def test_the_run_is_seen_to_live(engine: Engine) -> None:
+    with kept(engine, ManualClock()).alive(0.1, threading.Event()) as heart:
         assert not heart.is_stopping()
 
 
@@ -91,7 +88,6 @@ def test_what_is_not_kept_leaves_nothing(tmp_path: Path) -> None:
     engine = create_engine(f"sqlite:///{tmp_path / 'application.db'}")
     record = NotKept(NAME)
     record.advance((20,), 20, [wrong(1)], at_once=True)
-    record.paused(paused=True)
     with record.alive(0.1, threading.Event()) as heart:
         assert heart is None
     record.end(JobState.INCOMPLETE, saw_all=True)
