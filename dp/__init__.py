@@ -7,6 +7,7 @@ from dp.epsilon import laplace_rho, parse_epsilon
 from dp.errors import DpError, ParameterError
 from dp.grid import Grid
 from dp.nano import show
+from dp.partial import Partial
 from dp.questions.count import Count
 from dp.questions.mean import Mean
 from dp.questions.question import Aggregates, Question, release
@@ -26,6 +27,7 @@ __all__ = [
     "NoiseScale",
     "ParameterError",
     "PartValue",
+    "Partial",
     "Question",
     "Sum",
     "laplace_rho",

@@ -17,10 +17,11 @@ from dp.errors import NotReleasedError, ParameterError
 from dp.ledger.answers import Claim
 from dp.ledger.ledger import Ledger
 from dp.noise.random_source import OperatingSystemRandom, RandomSource
+from dp.partial import Partial
 from dp.questions.question import Question, release_with_random
 from dp.request import Request
 
-Read = Callable[[], Iterable[Chunk]]
+Read = Callable[[], Iterable[Chunk | Partial]]
 
 
 def ask(ledger: Ledger, request: Request, question: Question, read: Read, *, salt: bytes) -> Answer:

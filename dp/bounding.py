@@ -7,16 +7,17 @@ rows alone, so a unit that is added or removed moves nobody else's.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dp.chunk import Chunk
 from dp.errors import ParameterError
-from dp.grid import Grid, has_place
+from dp.grid import Grid
+from dp.partial import NO_KIND, Partial
 from dp.run_order import by_unit, ordered, run_lengths, run_starts
-from dp.tie_break import group_hash, unit_hash, unit_words
+from dp.tie_break import group_hash, unit_hash
 
 MAX_CAP: Final = 2**31 - 1
 MAX_GROUPS: Final = 2**31 - 1
@@ -53,7 +54,7 @@ class Bounded:
 
 
 def bound(
-    chunks: Iterable[Chunk],
+    chunks: Iterable[Chunk | Partial],
     caps: Caps,
     salt: bytes,
     *,
@@ -63,73 +64,50 @@ def bound(
 ) -> Bounded:
     """Keep of each unit what the caps allow.
 
-    salt: fixed per dataset. n_groups: how many groups are declared. grid: values are put on it row by row before
-    anything else; without one, values are not looked at. hold_rows: how many rows to hold before dropping those over
-    the caps; later twice what was kept then, if that is more. So memory holds hold_rows and a chunk, or twice what is
-    kept, and copies of that while it is sorted. The result does not depend on it.
+    chunks: or partials, of which together no row is in two. salt: fixed per dataset. n_groups: how many groups are
+    declared. grid: values are put on it row by row before anything else; without one, values are not looked at.
+    hold_rows: how many rows to hold before dropping those over the caps; later twice what was kept then, if that is
+    more. So memory holds hold_rows and a chunk, or twice what is kept, and copies of that while it is sorted. The
+    result does not depend on it.
 
     Raises: ParameterError when chunks differ in the type of their units or lack a value that the grid is for.
     """
-    held: list[_Rows] = []
-    waiting, allowed = 0, hold_rows
-    kinds: set[str] = set()
-    for chunk in chunks:
-        kinds.add(chunk.unit.dtype.kind)
-        if len(kinds) > 1:
-            raise ParameterError("unit", "the chunks of one question name units by integers or by bytes, not by both")
-        held.append(_Rows.of(chunk, n_groups, grid))
-        waiting += len(held[-1].group)
-        if waiting > allowed:
-            held = [_compact(_Rows.joined(held), caps, salt, n_groups)]
-            waiting = len(held[0].group)
-            allowed = max(hold_rows, 2 * waiting)
-    if not held:
-        empty = np.empty(0, dtype=np.int64)
-        return Bounded(empty.astype(np.int32), None if grid is None else empty)
-    kept = _compact(_Rows.joined(held), caps, salt, n_groups)
+    kept = bound_part(chunks, caps, salt, n_groups=n_groups, grid=grid, hold_rows=hold_rows)
     return Bounded(kept.group, None if grid is None else kept.value)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Rows:
-    words: NDArray[np.uint64]
-    group: NDArray[np.int32]
-    tie: NDArray[np.uint64]
-    value: NDArray[np.int64] | None
-
-    @classmethod
-    def of(cls, chunk: Chunk, n_groups: int, grid: Grid | None) -> Self:
-        keep = (chunk.group >= 0) & (chunk.group < n_groups)
-        value = None
-        if grid is not None:
-            if chunk.value is None:
-                raise ParameterError("value", "this question is about values and the chunk has none")
-            numbers = has_place(chunk.value)
-            if numbers is not None:
-                keep &= numbers
-            value = grid.quantise(chunk.value)
-        rows = cls(unit_words(chunk.unit), chunk.group, chunk.tie, value)
-        return rows if keep.all() else rows.only(keep)
-
-    @classmethod
-    def joined(cls, several: list[Self]) -> Self:
-        if len(several) == 1:
-            return several[0]
-        values = [rows.value for rows in several if rows.value is not None]
-        width = max(rows.words.shape[1] for rows in several)
-        return cls(
-            np.concatenate([np.pad(rows.words, ((0, 0), (0, width - rows.words.shape[1]))) for rows in several]),
-            np.concatenate([rows.group for rows in several]),
-            np.concatenate([rows.tie for rows in several]),
-            np.concatenate(values) if values else None,
-        )
-
-    def only(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Self:
-        value = None if self.value is None else self.value[which]
-        return type(self)(self.words[which], self.group[which], self.tie[which], value)
+def bound_part(
+    chunks: Iterable[Chunk | Partial],
+    caps: Caps,
+    salt: bytes,
+    *,
+    n_groups: int,
+    grid: Grid | None = None,
+    hold_rows: int = HOLD_ROWS,
+) -> Partial:
+    """As bound(), of a part of the rows: what is kept goes on to be bounded together with the other parts'."""
+    held: list[Partial] = []
+    waiting, allowed = 0, hold_rows
+    kinds: set[str] = set()
+    for chunk in chunks:
+        rows = chunk if isinstance(chunk, Partial) else Partial.of(chunk, n_groups, grid)
+        if (rows.value is None) != (grid is None):
+            raise ParameterError("value", "the partials of one question all have values, or none has")
+        kinds.add(rows.kind)
+        if len(kinds - {NO_KIND}) > 1:
+            raise ParameterError("unit", "the chunks of one question name units by integers or by bytes, not by both")
+        held.append(rows)
+        waiting += len(rows)
+        if waiting > allowed:
+            held = [_compact(Partial.joined(held), caps, salt, n_groups)]
+            waiting = len(held[0])
+            allowed = max(hold_rows, 2 * waiting)
+    if not held:
+        return Partial.none(has_values=grid is not None)
+    return _compact(Partial.joined(held), caps, salt, n_groups)
 
 
-def _compact(rows: _Rows, caps: Caps, salt: bytes, n_groups: int) -> _Rows:
+def _compact(rows: Partial, caps: Caps, salt: bytes, n_groups: int) -> Partial:
     """Drop what no row that is yet to come can bring back: what is not among the k and c smallest is never again."""
     hashes = unit_hash(salt, rows.words)
     order, starts = by_unit(rows.words, hashes)
@@ -148,7 +126,7 @@ def _compact(rows: _Rows, caps: Caps, salt: bytes, n_groups: int) -> _Rows:
 
 
 def _chosen(
-    rows: _Rows, unit: NDArray[np.int64], hashes: NDArray[np.uint64], *, caps: Caps, salt: bytes, n_groups: int
+    rows: Partial, unit: NDArray[np.int64], hashes: NDArray[np.uint64], *, caps: Caps, salt: bytes, n_groups: int
 ) -> NDArray[np.intp]:
     """Which of these rows are kept. unit: 0, 1, ... as an ascending column."""
     chosen = np.arange(len(unit))

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dp.answer import GroupAnswer, NoiseScale
-from dp.bounding import Bounded, Caps, bound
+from dp.bounding import Bounded, Caps, bound, bound_part
 from dp.chunk import Chunk
 from dp.epsilon import require_nano_epsilon
 from dp.exact_sum import group_counts
 from dp.interval import around
 from dp.noise.random_source import RandomSource
+from dp.partial import Partial
 from dp.questions.question import Aggregates, noisy_parts, require_shape, scales
 
 
@@ -39,8 +40,11 @@ class Count:
     def noise(self, nano_epsilon: int) -> tuple[NoiseScale, ...]:
         return (NoiseScale("count", scales(self, nano_epsilon)[0], nano_epsilon),)
 
-    def bound(self, chunks: Iterable[Chunk], salt: bytes) -> Bounded:
+    def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
         return bound(chunks, self.caps, salt, n_groups=self.n_groups)
+
+    def part(self, chunks: Iterable[Chunk], salt: bytes) -> Partial:
+        return bound_part(chunks, self.caps, salt, n_groups=self.n_groups)
 
     def aggregate(self, bounded: Bounded) -> Aggregates:
         return Aggregates((group_counts(bounded.group, self.n_groups),))

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Final
 
 from dp.answer import GroupAnswer, NoiseScale, PartValue
-from dp.bounding import Bounded, Caps, bound
+from dp.bounding import Bounded, Caps, bound, bound_part
 from dp.chunk import Chunk
 from dp.epsilon import require_nano_epsilon
 from dp.errors import ParameterError
@@ -14,6 +14,7 @@ from dp.exact_sum import group_counts, group_sums
 from dp.grid import Grid
 from dp.interval import MISS, around, ratio_interval
 from dp.noise.random_source import RandomSource
+from dp.partial import Partial
 from dp.questions.question import Aggregates, noisy_parts, require_grid, require_shape, scales
 
 # Bonferroni: each of the two parts may miss half as often as the whole.
@@ -73,8 +74,11 @@ class Mean:
             NoiseScale("count", count, of_count),
         )
 
-    def bound(self, chunks: Iterable[Chunk], salt: bytes) -> Bounded:
+    def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
         return bound(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
+
+    def part(self, chunks: Iterable[Chunk], salt: bytes) -> Partial:
+        return bound_part(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
 
     def aggregate(self, bounded: Bounded) -> Aggregates:
         """Raises: ParameterError when the rows were bounded without the grid."""

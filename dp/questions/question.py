@@ -12,6 +12,7 @@ from dp.errors import ParameterError
 from dp.grid import Grid
 from dp.noise.integer_noise import add_noise, noise_scale
 from dp.noise.random_source import OperatingSystemRandom, RandomSource
+from dp.partial import Partial
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,12 @@ class Question(Protocol):
         """What the answer will say about its noise."""
         ...
 
-    def bound(self, chunks: Iterable[Chunk], salt: bytes) -> Bounded:
+    def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
         """The rows that count. salt: fixed per dataset."""
+        ...
+
+    def part(self, chunks: Iterable[Chunk], salt: bytes) -> Partial:
+        """Of a part of the rows those that may count, for bound()."""
         ...
 
     def aggregate(self, bounded: Bounded) -> Aggregates:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dp.answer import GroupAnswer, NoiseScale
-from dp.bounding import Bounded, Caps, bound
+from dp.bounding import Bounded, Caps, bound, bound_part
 from dp.chunk import Chunk
 from dp.epsilon import require_nano_epsilon
 from dp.errors import ParameterError
@@ -12,6 +12,7 @@ from dp.exact_sum import group_sums
 from dp.grid import Grid
 from dp.interval import around
 from dp.noise.random_source import RandomSource
+from dp.partial import Partial
 from dp.questions.question import Aggregates, noisy_parts, require_grid, require_shape, scales
 
 
@@ -47,8 +48,11 @@ class Sum:
     def noise(self, nano_epsilon: int) -> tuple[NoiseScale, ...]:
         return (NoiseScale("sum", scales(self, nano_epsilon)[0] * self.grid.step, nano_epsilon),)
 
-    def bound(self, chunks: Iterable[Chunk], salt: bytes) -> Bounded:
+    def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
         return bound(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
+
+    def part(self, chunks: Iterable[Chunk], salt: bytes) -> Partial:
+        return bound_part(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
 
     def aggregate(self, bounded: Bounded) -> Aggregates:
         """Raises: ParameterError when the rows were bounded without the grid."""
