@@ -1,10 +1,13 @@
 """The bridge: the one door through which decrypted values reach dp.
 
 A question is checked against the policy without the data, charged, and only then are the rows read, opened in memory,
-filtered and handed to dp as arrays. Plaintext lives in this call's memory and nowhere else.
+filtered and handed to dp as arrays. Plaintext lives in this call's memory and nowhere else; where workers share the
+scan, in theirs: what they return is bounded, and sealed for whoever asked (shared_scan.py).
 """
 
+import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import compress, repeat
 
 import numpy as np
@@ -16,13 +19,18 @@ from dp.ledger import Ledger
 from dp.request import Request
 from dp.tie_break import row_ties
 from kms import Keyring, close_before_fork
+from vault.errors import PolicyError
+from vault.jobs.walking.key_pages import within_raw
+from vault.jobs.walking.key_range import WHOLE
 from vault.ledger_keys import LedgerAuditMacs, LedgerSealer, question_mac, tie_break_salt
+from vault.mapping.definitions import definition_of, sealed_columns
 from vault.policy import DatasetPolicy, Policy
 from vault.project import Project
-from vault.question import Question, validate
+from vault.question import Question, parse, validate
 from vault.question.filtering import matches
 from vault.rows.arrays import fits, key_bytes, numbers, units
 from vault.rows.scan import Scan
+from vault.shared_scan import PartToRead, SharedScan
 
 
 def open_ledger(policy: Policy, keyring: Keyring) -> Ledger:
@@ -54,11 +62,20 @@ def budgets_that_differ(ledger: Ledger, policy: Policy) -> list[str]:
 
 
 def answer(
-    project: Project, ledger: Ledger, dataset: str, question: Question, *, nano_epsilon: int, who: str
+    project: Project,
+    ledger: Ledger,
+    dataset: str,
+    question: Question,
+    *,
+    nano_epsilon: int,
+    who: str,
+    shared: SharedScan | None = None,
 ) -> dp.Answer:
     """The noisy answer to one question, paid for by `nano_epsilon` of the dataset's budget; a repeat is free.
 
-    Raises: QuestionError and dp.ParameterError before anything is charged; dp.BudgetExhaustedError; DpError.
+    shared: who reads the rows, if not this process; the answer hangs on the rows and not on who reads them.
+    Raises: QuestionError, dp.ParameterError, and PolicyError for workers that read another policy, before anything is
+    charged; dp.BudgetExhaustedError; DpError.
     """
     policy = project.policy.dataset
     validate(question, project.policy, dataset)
@@ -75,13 +92,55 @@ def answer(
         group_labels=tuple(", ".join(map(repr, label)) for label in labels),
         shared=True,
     )
-    columns = tuple(sorted({*question.columns, rules.unit}))
-    project.require_sealed(project.table(rules.table), columns)
-    live = project.opened.keyring.warm()
-    scan = Scan(project.engine, project.table(rules.table), project.fields(project.table(rules.table)), columns, live)
+    table = project.table(rules.table)
+    project.require_sealed(table, {*question.columns, rules.unit})
+    scan = scan_of(project, dataset, question, project.opened.keyring.warm())
     scan.require_columns()
     salt = tie_break_salt(project.opened.keyring, dataset)
-    return ask(ledger, request, asked, lambda: chunks(scan, project.policy, rules, question, salt), salt=salt)
+    if shared is None:
+        return ask(ledger, request, asked, lambda: chunks(scan, project.policy, rules, question, salt), salt=salt)
+    to_do = PartToRead(dataset, question.canonical(), meaning(project, dataset, question), scan.live)
+    shared.require_alike(read_part, to_do)
+    sealed = shared.read(read_part, to_do, project.engine, table, question_mac(project.opened.keyring))
+    return ask(ledger, request, asked, lambda: map(dp.Partial.from_bytes, sealed), salt=salt)
+
+
+def read_part(project: Project, part: PartToRead) -> bytes:
+    """In a worker: what may count of a part of the rows, bounded, as bytes; nothing where no rows are asked for.
+
+    Raises: PolicyError where the worker's policy says otherwise than that of whoever asked; KmsError.
+    """
+    question, rules = parse(part.question), project.policy.dataset.get(part.dataset)
+    if rules is None or meaning(project, part.dataset, question) != part.meaning:
+        raise PolicyError("a worker reads another policy than this process: bring the worker's to what it is here")
+    if part.key_range is None:
+        return b""
+    project.opened.keyring.warm()
+    salt = tie_break_salt(project.opened.keyring, part.dataset)
+    scan = replace(
+        scan_of(project, part.dataset, question, part.live),
+        conditions=lambda raw: within_raw(raw, part.key_range or WHOLE, project.engine.dialect.name),
+        snapshot=part.snapshot,
+    )
+    asked = dp_question(project.policy, part.dataset, question, len(rules.group_labels(question.by)))
+    return asked.part(chunks(scan, project.policy, rules, question, salt), salt).to_bytes()
+
+
+def scan_of(project: Project, dataset: str, question: Question, live: frozenset[bytes]) -> Scan:
+    """All rows that a question is about. live: the keys that open."""
+    rules = project.policy.dataset[dataset]
+    table = project.table(rules.table)
+    columns = tuple(sorted({*question.columns, rules.unit}))
+    return Scan(project.engine, table, project.fields(table), columns, live)
+
+
+def meaning(project: Project, dataset: str, question: Question) -> str:
+    """All that the answer hangs on beside the rows and the keys, in one digest."""
+    rules = project.policy.dataset[dataset]
+    asked = dp_question(project.policy, dataset, question, len(rules.group_labels(question.by)))
+    definitions = sorted(definition_of(column).fingerprint for column in sealed_columns(project.table(rules.table)))
+    said = [repr(asked), repr(rules), read_as(project.policy, dataset, question), *definitions]
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()
 
 
 def read_as(policy: Policy, dataset: str, question: Question) -> str:

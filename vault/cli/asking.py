@@ -15,9 +15,16 @@ import dp
 from vault.bridge import answer, open_ledger
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
+from vault.cli.recipes import CommandPlace
+from vault.cli.sharing import DaskOption, sharing
 from vault.errors import PolicyError
 from vault.policy import Policy
 from vault.question import Question, parse
+from vault.shared_scan import SharedScan
+
+AskWorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, metavar="N", help="Processes that share the reading; one by default.")
+]
 
 
 def ask(
@@ -25,6 +32,8 @@ def ask(
     epsilon: Annotated[str, typer.Option(help="What each question may cost one person, such as 0.5; exact.")],
     dataset: Annotated[str | None, typer.Option(help="The dataset; not needed when the policy has one.")] = None,
     who: Annotated[str | None, typer.Option(help="The name in the audit log; your login by default.")] = None,
+    workers: AskWorkersOption = None,
+    dask: DaskOption = None,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
     as_json: JsonOption = False,
@@ -36,10 +45,13 @@ def ask(
     with (
         open_project(policy, models) as project,
         closing(open_ledger(project.policy, project.opened.keyring)) as ledger,
+        sharing(project, None if dask is not None else workers or 1, dask) as shared,
     ):
         name = dataset or only_dataset(project.policy)
         for question in asked:
-            released = answer(project, ledger, name, question, nano_epsilon=nano_epsilon, who=who)
+            others = shared.workers
+            scan = None if others is None else SharedScan(others, CommandPlace.of(policy, models))
+            released = answer(project, ledger, name, question, nano_epsilon=nano_epsilon, who=who, shared=scan)
             labels = project.policy.dataset[name].group_labels(question.by)
             if as_json:
                 typer.echo(json.dumps(in_json(question, released, labels)))

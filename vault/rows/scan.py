@@ -5,18 +5,19 @@ or it does not authenticate. How many there were is for operators (`noisevault c
 name their tenants, those of the fields' keyring are read and no others.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Select, Table, select
+from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, select
 from sqlalchemy.exc import DBAPIError
 
 from vault.errors import FieldError, PolicyError
 from vault.field import Field
 from vault.rows.raw_table import raw_table
+from vault.rows.shared_snapshot import NO_SNAPSHOT, reading_snapshot
 from vault.rows.tenant_rows import rows_of
 from vault.sealed.envelope import SealedValue
 
@@ -34,7 +35,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What to read: `columns` of `table`; `fields` opens those that are sealed; `live` are the keys that open."""
+    """What to read: `columns` of `table`; `fields` opens those that are sealed; `live` are the keys that open.
+
+    conditions: of the raw table's rows, which are read; all by default. snapshot: as reading_snapshot().
+    """
 
     engine: Engine
     table: Table
@@ -42,6 +46,8 @@ class Scan:
     columns: tuple[str, ...]
     live: frozenset[bytes]
     rows_a_batch: int = ROWS_A_BATCH
+    conditions: Callable[[Table], Sequence[ColumnElement[bool]]] = lambda _raw: ()
+    snapshot: str = NO_SNAPSHOT
 
     def require_columns(self) -> None:
         """That the database has what is to be read, found out without reading a row.
@@ -68,7 +74,7 @@ class Scan:
         fields = [self.fields[name] for name in self.columns if name in self.fields]
         bound = {name for field in fields for name in field.bound_names if name in raw.c}
         names = list(dict.fromkeys([*keys, *self.columns, *sorted(bound)]))
-        statement = select(*(raw.c[name] for name in names))
+        statement = select(*(raw.c[name] for name in names)).where(*self.conditions(raw))
         keyring = next((field.keyring.name for field in self.fields.values()), "")
         mine = rows_of(self.table, raw, keyring)
         return keys, names, statement if mine is None else statement.where(mine)
@@ -77,10 +83,11 @@ class Scan:
         """Every row, in one statement's snapshot; nothing is kept between batches."""
         keys, names, statement = self._statement()
         with (
-            self.engine.connect().execution_options(yield_per=self.rows_a_batch) as connection,
+            reading_snapshot(self.engine, self.snapshot) as connection,
             any_text(connection),
         ):
-            for rows in connection.execute(statement).partitions():
+            streamed = connection.execution_options(yield_per=self.rows_a_batch).execute(statement)
+            for rows in streamed.partitions():
                 yield self._opened(names, keys, [tuple(row) for row in rows])
 
     def _opened(self, names: Sequence[str], keys: Sequence[str], rows: list[tuple[Any, ...]]) -> Batch:

@@ -27,7 +27,7 @@ from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.walking.read_rows import column_of
 from vault.jobs.walking.stored_key import StoredKey, as_declared
 
-__all__ = ["key_of", "keys_of", "page_statement", "within"]
+__all__ = ["key_of", "keys_of", "page_statement", "within", "within_raw"]
 
 # These find the place of a row value in an index over several columns; MariaDB does so for the written-out form.
 ROW_VALUES: Final = frozenset({"postgresql", "sqlite"})
@@ -60,8 +60,18 @@ def keys_of(table: Table, rows: Sequence[Any]) -> list[Key]:
 
 
 def within(table: Table, key_range: KeyRange, dialect: str) -> list[ColumnElement[bool]]:
-    """The conditions of a range, in the form that the database answers from its index."""
-    keys, conditions = list(table.primary_key.columns), []
+    """The conditions of a range, in the form that the database answers from its index. table: of job_table()."""
+    return _within(list(table.primary_key.columns), key_range, dialect)
+
+
+def within_raw(raw: Table, key_range: KeyRange, dialect: str) -> list[ColumnElement[bool]]:
+    """The same, of a table whose keys are read as they are declared."""
+    keys: list[Any] = [type_coerce(column, StoredKey(column.type)) for column in raw.primary_key.columns]
+    return _within(keys, key_range, dialect)
+
+
+def _within(keys: "list[Column[Any]]", key_range: KeyRange, dialect: str) -> list[ColumnElement[bool]]:
+    conditions = []
     if key_range.after is not None:
         conditions.append(_after(keys, key_range.after, dialect))
     if key_range.up_to is not None:

@@ -9,12 +9,11 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from kms import MissingExtraError
 from vault.errors import JobError
 from vault.jobs.workers.kept_open import sessions
-from vault.jobs.workers.part_task import PartReport, PartTask
 from vault.jobs.workers.workers import LOST
 
 try:
@@ -27,6 +26,9 @@ __all__ = ["DaskCluster"]
 # Ours: seconds for the scheduler to answer, and for a first worker to be there.
 CONNECT_SECONDS: Final = 30.0
 AWAY: Final = "what was written so far stays: go on by the same command"
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class DaskCluster:
@@ -60,7 +62,7 @@ class DaskCluster:
             " configuration names as distributed.comm.tls"
         )
 
-    def submit(self, run: Callable[[PartTask], PartReport], task: PartTask) -> "Future[PartReport]":
+    def submit(self, run: Callable[[T], R], task: T) -> "Future[R]":
         """Raises: JobError when the scheduler is away for good."""
         if self._client.status not in {"running", "connecting"}:
             raise JobError(f"the scheduler {self._address} is away; {AWAY}")

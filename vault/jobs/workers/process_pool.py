@@ -10,13 +10,15 @@ from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
-from vault.jobs.workers.part_task import PartReport, PartTask
 from vault.jobs.workers.worker_process import begin_worker_process
 from vault.jobs.workers.workers import LOST
 
 __all__ = ["ProcessPool"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class ProcessPool:
@@ -32,7 +34,7 @@ class ProcessPool:
         self.session = secrets.token_hex()
         self._pool: ProcessPoolExecutor | None = None
 
-    def submit(self, run: Callable[[PartTask], PartReport], task: PartTask) -> "Future[PartReport]":
+    def submit(self, run: Callable[[T], R], task: T) -> "Future[R]":
         if self._pool is None:
             self._pool = self._begun()
         try:

@@ -4,12 +4,12 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, field
-from typing import Final, Protocol
-
-from vault.jobs.workers.part_task import PartReport, PartTask
+from typing import Final, Protocol, TypeVar
 
 __all__ = ["LOST", "Workers", "WorkersOf"]
 
+T = TypeVar("T")
+R = TypeVar("R")
 LOST: Final = (BrokenExecutor, CancelledError)
 
 
@@ -27,7 +27,7 @@ class Workers(Protocol):
         """What a future raises whose worker was lost."""
         ...
 
-    def submit(self, run: Callable[[PartTask], PartReport], task: PartTask) -> "Future[PartReport]":
+    def submit(self, run: Callable[[T], R], task: T) -> "Future[R]":
         """Raises: what `lost` names, when no worker is there any more and none could be had instead."""
         ...
 
@@ -41,5 +41,5 @@ class WorkersOf:
     lost: tuple[type[BaseException], ...] = LOST
     session: str = field(default_factory=secrets.token_hex)
 
-    def submit(self, run: Callable[[PartTask], PartReport], task: PartTask) -> "Future[PartReport]":
+    def submit(self, run: Callable[[T], R], task: T) -> "Future[R]":
         return self.executor.submit(run, task)
