@@ -16,8 +16,9 @@ from tests.kms.providers.transit import Transit, transit_on
 from tests.servers.openbao import BaoDev
 from tests.vault.projects import visit, write_policy
 from vault.attach import attach
-from vault.jobs.engine import Job, JobSettings
+from vault.jobs.engine import Job
 from vault.jobs.events import Advanced, Event
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.job_store import JobState, JobStore
 from vault.jobs.pace import PaceSettings
 from vault.jobs.reencrypt import Reencrypt

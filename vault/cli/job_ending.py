@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 
 from kms.utc_text import to_the_second
-from vault.jobs.engine import Tally
 from vault.jobs.job_store import JobState
+from vault.jobs.tally import Tally
 
 __all__ = ["INCOMPLETE", "STOPPED", "end_with", "in_one_line", "in_others_hands", "say_tally", "why_left"]
 

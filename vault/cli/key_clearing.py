@@ -16,7 +16,8 @@ from vault.cli.running_jobs import running_jobs
 from vault.cli.still_needed import StillNeeded
 from vault.databases.database_register import DatabaseRegister
 from vault.errors import NotClearedError
-from vault.jobs.engine import Job, JobSettings
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.reencrypt import Reencrypt
 from vault.mapping.definitions import sealed_columns
 from vault.project import Project

@@ -22,7 +22,8 @@ from vault.cli.recipes import JOBS, CommandPlace, MigrationRecipe
 from vault.cli.running_jobs import running_jobs
 from vault.cli.sharing import DaskOption, Sharing, WorkersOption, sharing
 from vault.errors import PolicyError
-from vault.jobs.engine import Job, JobSettings
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.job_store import JobState
 from vault.jobs.migrating.backfill import Backfill
 from vault.jobs.migrating.clear import Clear

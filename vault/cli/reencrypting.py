@@ -12,7 +12,8 @@ from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.recipes import CommandPlace, ReencryptRecipe
 from vault.cli.running_jobs import running_jobs
 from vault.cli.sharing import DaskOption, WorkersOption, sharing
-from vault.jobs.engine import Job, JobSettings
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.pace import PaceSettings
 from vault.jobs.reencrypt import Reencrypt
 from vault.mapping.definitions import sealed_columns

@@ -30,13 +30,16 @@ from vault.errors import PolicyError
 from vault.index.change import begin_compound_change, begin_field_changes, record_removal, resting_slot
 from vault.index.home import at_home
 from vault.index.slot_storage import index_slot_column
-from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.pace import PaceSettings
 from vault.jobs.reindexing.empty_slots import EmptySlots
 from vault.jobs.reindexing.index_members import recorded_parts
-from vault.jobs.reindexing.index_steps import IndexSteps, Standing
+from vault.jobs.reindexing.index_steps import IndexSteps
 from vault.jobs.reindexing.reindex import Reindex
 from vault.jobs.reindexing.slot_move import slot_length
+from vault.jobs.reindexing.standing import Standing
+from vault.jobs.tally import Tally
 from vault.jobs.work import Work
 from vault.mapping.compound_index import compounds_of
 

@@ -21,11 +21,12 @@ from vault.jobs.compared import compared_table
 from vault.jobs.events import Began, Ended, Event, Held, Proved, RowFailed, RowLeft, Waiting
 from vault.jobs.heart import Heart
 from vault.jobs.held_job import let_go_of_when_it_fails
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.job_store import JobName, JobState, JobStore, Taken
 from vault.jobs.left_rows import MOVING, LeftRow, count_left_rows, left_rows
 from vault.jobs.one_pass import Pass, PassResult
 from vault.jobs.outage import Outage
-from vault.jobs.pace import Pace, PaceSettings
+from vault.jobs.pace import Pace
 from vault.jobs.parts import forget_parts
 from vault.jobs.proof import Proof, prove
 from vault.jobs.quarantine import shown_key
@@ -39,28 +40,9 @@ from vault.jobs.walking.stored_key import key_kind
 from vault.jobs.work import BatchWriter, Leased, OverlooksRows, Work
 from vault.jobs.writing.choice import batch_writer
 
-__all__ = ["Job", "JobSettings", "Tally"]
+__all__ = ["Job"]
 
 LOOK_SECONDS: Final = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class JobSettings:
-    """passes: at most so many, while rows change meanwhile. tries: of one transaction that the database ends.
-
-    lock_seconds: how long a batch waits for somebody's lock. patience: how many seconds an outage may last.
-    beat: seconds between two signs of life; silence: without one, a run is taken for dead.
-    after_lease: wait until no service can write as before, and look again.
-    """
-
-    pace: PaceSettings = field(default_factory=PaceSettings)
-    passes: int = 5
-    tries: int = 5
-    lock_seconds: float = 1.0
-    patience: float = 120.0
-    beat: float = 1.0
-    silence: float = 10.0
-    after_lease: bool = False
 
 
 def _nobody(_event: Event) -> None:

@@ -19,8 +19,9 @@ from tests.flows.faults.visits import PROCESSES, SEALING_LEASE, Place
 from vault.cli.interrupting import stops_on_signals
 from vault.errors import VaultError
 from vault.jobs.change import Change, Failed
-from vault.jobs.engine import Job, JobSettings
+from vault.jobs.engine import Job
 from vault.jobs.events import Advanced, Event, as_json
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.job_store import JobState
 from vault.jobs.pace import PaceSettings
 from vault.jobs.reencrypt import Reencrypt

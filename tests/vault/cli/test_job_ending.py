@@ -5,9 +5,9 @@ import typer
 from rich.console import Console
 
 from vault.cli.job_ending import INCOMPLETE, STOPPED, end_with, in_one_line, say_tally
-from vault.jobs.engine import Tally
 from vault.jobs.job_store import JobState
 from vault.jobs.left_rows import LOCKED
+from vault.jobs.tally import Tally
 
 DONE = Tally("reencrypt", "visit", 4)
 LEFT = Tally(

@@ -16,7 +16,7 @@ from tests.vault.cli.test_ending_keys import keys, rest
 from tests.vault.projects import make_project, visit
 from vault.bridge import declare_budgets, open_ledger
 from vault.cli.key_clearing import KeyClearing
-from vault.jobs.engine import JobSettings
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.pace import PaceSettings
 from vault.policy import Policy
 from vault.project import Project

@@ -30,9 +30,11 @@ from vault.changeover.phase import Subject
 from vault.changeover.store import ChangeoverStore
 from vault.definitions.definition import FieldDefinition
 from vault.field import Field
-from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.reindexing.index_members import members_of, recorded_parts
 from vault.jobs.reindexing.index_steps import IndexSteps
+from vault.jobs.tally import Tally
 from vault.jobs.work import Work
 from vault.mapping import Sealed
 from vault.mapping.definitions import definition_of

@@ -21,7 +21,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import ARRAY, JSON, Date, DateTime, Float, Interval, LargeBinary, Numeric, Text, TypeEngine
 
 from vault.jobs.change import Change, Failed
-from vault.jobs.engine import Job, JobSettings
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.job_store import JobState
 from vault.jobs.walking.key_pages import key_of
 from vault.jobs.walking.stored_key import job_table

@@ -15,12 +15,14 @@ from kms import UnavailableError
 from tests.servers.databases import SERVERS
 from tests.vault.jobs.plain_work import NOTES, Capitals, bodies, write_notes
 from vault.errors import JobError, JobIncompleteError, JobRunningError
-from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.engine import Job
 from vault.jobs.events import Advanced, Began, Ended, Event, Held, Proved, RowFailed, RowLeft, Waiting
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.job_store import JobName, JobState, JobStore, JobWish
 from vault.jobs.left_rows import FREE, MOVING
 from vault.jobs.pace import PaceSettings
 from vault.jobs.quarantine import listed
+from vault.jobs.tally import Tally
 from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.walking.stored_key import StoredKey
 
@@ -313,7 +315,9 @@ CHILD = """
 import os, sys
 from sqlalchemy import create_engine
 from tests.vault.jobs.plain_work import Capitals
-from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
+from vault.jobs.tally import Tally
 from vault.jobs.events import Advanced
 from vault.jobs.pace import PaceSettings
 

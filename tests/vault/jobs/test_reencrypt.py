@@ -18,8 +18,9 @@ from vault import BlindIndex
 from vault.attach import attach
 from vault.errors import DestroyedKeyError, JobIncompleteError
 from vault.jobs.change import Change, Failed
-from vault.jobs.engine import Job, JobSettings
+from vault.jobs.engine import Job
 from vault.jobs.events import Advanced, Event
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.job_store import JobState
 from vault.jobs.pace import PaceSettings
 from vault.jobs.proof import prove

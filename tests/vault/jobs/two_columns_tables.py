@@ -12,7 +12,9 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from kms import LeaseSettings
 from tests.vault.mapping.conftest import new_vault
 from vault.attach import attach
-from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
+from vault.jobs.tally import Tally
 from vault.mapping import Sealed, definition_of
 from vault.normalise import casefold
 from vault.normalisers.parts import last_four

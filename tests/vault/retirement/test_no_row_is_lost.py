@@ -24,7 +24,8 @@ from tests.vault.projects import POLICY, make_project, visit, write_policy
 from tests.vault.retirement.aged_clearances import age_clearances
 from vault.cli.key_clearing import KeyClearing
 from vault.errors import NotClearedError, VaultError
-from vault.jobs.engine import Job, JobSettings
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.reencrypt import Reencrypt
 from vault.mapping.definitions import definition_of
 from vault.policy import Policy

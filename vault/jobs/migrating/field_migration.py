@@ -16,12 +16,12 @@ from kms.utc_text import to_the_second
 from vault.changeover.phase import Changeover, Phase
 from vault.changeover.steps import Need, Next, place_of_proof
 from vault.errors import ChangeoverError
-from vault.jobs.engine import Tally
 from vault.jobs.job_store import JobState
 from vault.jobs.migrating.backfill import Backfill
 from vault.jobs.migrating.clear import Clear
 from vault.jobs.migrating.pair_guard import PairGuard, PairRule, drop_pair_guard, guarded_by, make_pair_guard
 from vault.jobs.migrating.restore import Restore
+from vault.jobs.tally import Tally
 from vault.jobs.work import Work
 from vault.mapping.definitions import definition_of, plaintext_column
 from vault.modes.mode import Mode

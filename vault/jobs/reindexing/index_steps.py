@@ -21,14 +21,15 @@ from vault.changeover.tables import is_of
 from vault.definitions.definition_tables import index_slot_table
 from vault.errors import NoSuchStepError
 from vault.index.slot_storage import drop_slot_index, index_slot_column
-from vault.jobs.engine import Tally
 from vault.jobs.job_store import JobState
 from vault.jobs.reindexing.index_member import Member
 from vault.jobs.reindexing.index_work import emptying, filling, require_left
 from vault.jobs.reindexing.slot_move import guarded_columns, slot_length
+from vault.jobs.reindexing.standing import Standing
+from vault.jobs.tally import Tally
 from vault.jobs.work import Work
 
-__all__ = ["IndexSteps", "Standing"]
+__all__ = ["IndexSteps"]
 
 STOPPED: Final = "stopped before the end; go on by the same command"
 NOT_DEPLOYED: Final = (
@@ -39,24 +40,6 @@ REMOVED: Final = (
     "the definition without the index is recorded, so that services may run that write no terms: go on to the end, and"
     " then declare it as a new index, with the next generation"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a changeover stands after a call. changeover: None when there is none (any more).
-
-    reason: what it waits for, for people. ready_at: when to call again, where only time is missing. tallies: the jobs
-    that ran.
-    """
-
-    changeover: Changeover | None
-    reason: str = ""
-    ready_at: datetime | None = None
-    tallies: tuple[Tally, ...] = ()
-
-    @property
-    def is_done(self) -> bool:
-        return self.changeover is None
 
 
 @dataclass(slots=True)

@@ -18,14 +18,16 @@ from tests.vault.jobs.two_columns_tables import MAIL, RAW, Client, Clients, clie
 from tests.vault.mapping.conftest import new_vault
 from vault.attach import attach
 from vault.errors import ChangeoverError
-from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.engine import Job
 from vault.jobs.events import Advanced, Event
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.job_store import JobState, JobStore
 from vault.jobs.migrating.backfill import Backfill
 from vault.jobs.migrating.field_migration import FieldMigration, Moved
 from vault.jobs.migrating.pair_guard import PairGuard, PairRule, drop_pair_guard, guarded_by
 from vault.jobs.pace import PaceSettings
 from vault.jobs.quarantine import listed
+from vault.jobs.tally import Tally
 from vault.mapping import Sealed
 from vault.modes.mode import Mode
 from vault.modes.recorded_modes import mode_of
@@ -247,7 +249,7 @@ def test_a_row_that_a_service_holds_and_whose_values_differ_keeps_a_run_from_pro
 
     moved = migration(at).backfill(while_it_is_held)
     assert (moved.tally.outcome, moved.tally.remaining, moved.proved) == (JobState.INCOMPLETE, 1, False)
-    with pytest.raises(ChangeoverError, match="a scan that found no row"):
+    with pytest.raises(ChangeoverError, match="needs the proof that both columns"):
         step(at, Mode.DUAL_READ_SEALED)
     assert proved(at, "backfill").proved
     step(at, Mode.DUAL_READ_SEALED)
@@ -296,7 +298,7 @@ def test_nothing_that_was_proved_holds_without_its_guard(at: Clients) -> None:
     assert proved(at, "backfill").proved
     drop_pair_guard(at.engine, PairGuard(RAW, "mail", "mail_sealed", PairRule.PAIRED))
     old_program(at, 0)
-    for said in ("the trigger is gone", "a scan that found no row"):
+    for said in ("the trigger is gone", "needs the proof that both columns"):
         with pytest.raises(ChangeoverError, match=rf"{said}.* noisevault backfill client\.mail_sealed"):
             step(at, Mode.DUAL_READ_SEALED)
     assert proved(at, "backfill").proved

@@ -20,13 +20,16 @@ from vault.changeover.phase import Phase
 from vault.errors import ChangeoverError, DefinitionChangedError
 from vault.index.change import begin_field_changes, record_removal
 from vault.index.slot_storage import drop_slot_index
-from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.engine import Job
 from vault.jobs.events import Advanced, Event
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.job_store import JobState
 from vault.jobs.left_rows import FREE, LOCKED
 from vault.jobs.pace import PaceSettings
 from vault.jobs.quarantine import listed
-from vault.jobs.reindexing.index_steps import IndexSteps, Standing
+from vault.jobs.reindexing.index_steps import IndexSteps
+from vault.jobs.reindexing.standing import Standing
+from vault.jobs.tally import Tally
 from vault.jobs.work import Work
 from vault.normalise import casefold
 from vault.normalisers.parts import last_four

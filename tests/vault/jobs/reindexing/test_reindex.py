@@ -12,11 +12,13 @@ from tests.vault.jobs.indexed_people import SSN, People, Process, person_table
 from tests.vault.jobs.writing_one_by_one import WritesOneByOne
 from tests.vault.phases import set_phase
 from vault.changeover.phase import Phase
-from vault.jobs.engine import Job, JobSettings, Tally
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.job_store import JobState
 from vault.jobs.proof import prove
 from vault.jobs.reindexing.reindex import Reindex
 from vault.jobs.reindexing.slot_move import SlotMove
+from vault.jobs.tally import Tally
 from vault.normalisers.parts import last_four
 from vault.terms.term import BlindIndex
 

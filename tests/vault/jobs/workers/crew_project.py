@@ -9,7 +9,8 @@ from kms import Purpose
 from tests.vault.projects import make_project, visit
 from vault.bridge import declare_budgets, open_ledger
 from vault.cli.recipes import CommandPlace, ReencryptRecipe
-from vault.jobs.engine import Job, JobSettings
+from vault.jobs.engine import Job
+from vault.jobs.job_settings import JobSettings
 from vault.jobs.pace import PaceSettings
 from vault.jobs.reencrypt import Reencrypt
 from vault.jobs.workers.shared_pass import SharedPass
