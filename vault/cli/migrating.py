@@ -17,6 +17,7 @@ from sqlalchemy import Column
 from kms.utc_text import to_the_second
 from vault.cli.job_ending import STOPPED, end_with, in_others_hands, why_left
 from vault.cli.models import ModelsOption
+from vault.cli.one_database import OnlyHereOption, refuse_other_databases
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.recipes import JOBS, CommandPlace, MigrationRecipe
 from vault.cli.running_jobs import running_jobs
@@ -54,6 +55,7 @@ def mode(
     field: FieldArgument,
     to: Annotated[Mode | None, typer.Option(help="The mode to go to, one step from that in force.")] = None,
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; recorded with who and when.")] = None,
+    only_here: OnlyHereOption = False,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
     as_json: JsonOption = False,
@@ -67,6 +69,8 @@ def mode(
         if to is not None:
             if not reason:
                 raise PolicyError("a change of mode is recorded with its reason: say it by --reason")
+            if not only_here:
+                refuse_other_databases(project, "a field migrates")
             migration.change(to, who=operator(), why=reason)
         changeover = migration.find()
         history = migration.store.history(migration.subject)

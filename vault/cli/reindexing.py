@@ -21,6 +21,7 @@ from vault.cli.index_keys import IndexKeys, index_keys
 from vault.cli.index_status import say_status
 from vault.cli.job_ending import INCOMPLETE, STOPPED
 from vault.cli.models import ModelsOption
+from vault.cli.one_database import OnlyHereOption, refuse_other_databases
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.recipes import CommandPlace, ReindexRecipe
 from vault.cli.running_jobs import running_jobs
@@ -61,6 +62,7 @@ def reindex_tables(
     deployed: Annotated[
         bool, typer.Option("--deployed", help="Every service runs the code that declares the new index.")
     ] = False,
+    only_here: OnlyHereOption = False,
     tenant: Annotated[
         str | None,
         typer.Option("--tenant", metavar="NAME", help="Rows of that tenant's keyring, in shared tables."),
@@ -102,6 +104,8 @@ def reindex_tables(
         if status:
             say_status(console, project, changeovers, as_json=as_json)
             return
+        if not abort and not only_here:
+            refuse_other_databases(project, "an index moves")
         chosen = ChosenIndexes.of(project, place, index, every=every)
         pace = PaceSettings(most_rows=rows_a_batch, rows_per_second=rows_per_second)
         with (
