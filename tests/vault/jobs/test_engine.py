@@ -186,6 +186,20 @@ def test_a_row_that_was_missed_to_the_end_is_looked_at_where_a_count_cannot_tell
     assert left == (["[1]"] if outcome is JobState.INCOMPLETE else [])
 
 
+def test_a_run_over_a_range_lets_go_of_what_came_right_in_it_and_of_nothing_else(engine: Engine) -> None:
+    write_notes(engine, ["b!"] * 40)
+    Job(Capitals(), engine, settings()).run()
+    with engine.begin() as connection:
+        connection.execute(update(NOTES).where(NOTES.c.id.in_([3, 12, 15])).values(body="b"))
+        connection.execute(delete(NOTES).where(NOTES.c.id.in_([14, 30])))
+    Job(Capitals(), engine, settings(), KeyRange((9,), (19,))).run()
+    with engine.connect() as connection:
+        left = [int(row["row_key"][1:-1]) for row in listed(connection)]
+    assert sorted(left) == [at for at in range(40) if at not in {12, 14, 15, 30}], (
+        "3 came right, and is not its range's"
+    )
+
+
 def test_k12_06_rows_that_cannot_be_done_are_listed_until_they_can(engine: Engine) -> None:
     write_notes(engine, ["a"] * 11 + ["b!"] * 10 + ["a"] * 29)
     events: list[Event] = []

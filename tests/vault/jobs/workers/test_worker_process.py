@@ -1,0 +1,34 @@
+"""A process of the pool: the terminal's Ctrl-C is not for it, and what it does it may end."""
+
+import os
+import signal
+import threading
+import time
+
+from tests.vault.jobs.workers.test_shared_pass import others, until
+from vault.jobs.workers.process_pool import ProcessPool
+from vault.jobs.workers.worker_process import stop_of_this_process, working
+
+
+def for_a_while(seconds: float) -> tuple[int, bool]:
+    with working():
+        stop_of_this_process().wait(seconds)
+        return os.getpid(), stop_of_this_process().is_set()
+
+
+def test_ctrl_c_does_not_end_it_and_sigterm_ends_it_when_it_is_at_rest() -> None:
+    with ProcessPool(1) as pool:
+        pid, _ = pool.submit(for_a_while, 0.01).result()
+        os.kill(pid, signal.SIGINT)
+        assert pool.submit(for_a_while, 0.01).result() == (pid, False)
+        busy = pool.submit(for_a_while, 60.0)
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGTERM)
+        assert busy.result() == (pid, True), "what was in hand was asked to end, and told how"
+        until(lambda: not others())
+        assert pool.submit(for_a_while, 0.01).result()[0] != pid
+
+
+def test_in_any_other_process_nothing_is_to_end() -> None:
+    assert not stop_of_this_process().is_set()
+    assert isinstance(stop_of_this_process(), threading.Event)
