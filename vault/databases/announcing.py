@@ -2,18 +2,22 @@
 
 It looks when a connection is taken for the first time, one that was open before the engine was attached too. So a
 server that takes another's place behind the same address is told as well, by those who connect to it. While the key
-store is away, a new connection fails, as a start-up does.
+store is away, the first connection to a database fails, as a start-up does; later ones to the same do not need it.
 """
 
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import Dialect
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from kms.errors import KmsError
 from kms.fork import forget_in_child
 from kms.keyring import Keyring
 from vault.databases.database_identity import DatabaseIdentity, identify
@@ -23,16 +27,19 @@ __all__ = ["Announcing", "announce"]
 See = Callable[[bytes, DatabaseIdentity], None]
 # In the info of a pool's entry, which ends with its connection.
 TOLD: Final = "noisevault_told"
+# Ours: how often it is told again that a database lives, which may fail.
+AGAIN_SECONDS: Final = 3600.0
 
 
 class Announcing:
     """Of one engine: which databases were seen by it, and for which keyrings."""
 
-    def __init__(self, engine: Engine, see: See) -> None:
+    def __init__(self, engine: Engine, see: See, clock: Callable[[], float] = time.monotonic) -> None:
         """see: writes down that a keyring's values may lie in a database; it raises if that cannot be."""
+        self._clock = clock
         self._backend, self._url, self._see = engine.dialect.name, engine.url, see
         self._keyrings: set[bytes] = set()
-        self._seen: dict[str, DatabaseIdentity] = {}
+        self._seen: dict[DatabaseIdentity, float] = {}
         self.forget_after_fork()
         forget_in_child(self)
         event.listen(engine, "checkout", self._taken)
@@ -45,7 +52,7 @@ class Announcing:
         """What the engine writes may be the keyring's from now on. Raises: KmsError."""
         with self._telling:
             if keyring.id not in self._keyrings:
-                for identity in self._seen.values():
+                for identity in self._seen:
                     self._see(keyring.id, identity)
                 self._keyrings.add(keyring.id)
 
@@ -55,10 +62,21 @@ class Announcing:
         identity = identify(connection, self._backend, self._url)
         if identity is not None:
             with self._telling:
+                self._tell(identity)
+        entry.info[TOLD] = True
+
+    def _tell(self, identity: DatabaseIdentity) -> None:
+        told = self._seen.get(identity)
+        if told is None:
+            for keyring_id in self._keyrings:
+                self._see(keyring_id, identity)
+        elif self._clock() < told + AGAIN_SECONDS:
+            return
+        self._seen[identity] = self._clock()
+        if told is not None:
+            with suppress(KmsError, SQLAlchemyError):  # it is registered, and nothing depends on the date
                 for keyring_id in self._keyrings:
                     self._see(keyring_id, identity)
-                self._seen[identity.digest] = identity
-        entry.info[TOLD] = True
 
 
 _announcing: WeakKeyDictionary[Dialect, Announcing] = WeakKeyDictionary()

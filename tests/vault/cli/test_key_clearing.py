@@ -3,17 +3,20 @@
 import multiprocessing
 import os
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, create_engine, event, select
 
 from kms import KeyState, ProviderSettings, Purpose
 from tests.kms.rested import let_rest
-from tests.vault.cli.conftest import Run
+from tests.vault.cli.conftest import CSV, Run
 from tests.vault.cli.test_ending_keys import keys, rest
-from tests.vault.projects import make_project, visit
+from tests.vault.projects import make_project, visit, write_policy
 from vault.bridge import declare_budgets, open_ledger
 from vault.cli.key_clearing import KeyClearing
 from vault.jobs.job_settings import JobSettings
@@ -158,3 +161,25 @@ def test_a_ledger_key_is_only_counted(tmp_path: Path) -> None:
     KeyClearing(project).require_cleared(record, record.changed_at)
     assert refused(project) == frozenset()
     project.close()
+
+
+def test_an_index_key_is_retired_when_reindexing_has_moved_every_term(run: Run, tmp_path: Path) -> None:
+    """Then its terms are refused, in both slots."""
+    policy = write_policy(tmp_path)
+    policy.write_text(policy.read_text().replace('kek = "local', 'sealing_lease = 1\nkek = "local'))
+    (tmp_path / "visits.csv").write_text(CSV, encoding="utf-8")
+    assert run("init").status == 0
+    assert run("import", "visits.csv").status == 0
+    (old,) = keys(run, "index")
+    run("rotate", "--purpose", "index")
+    moved = run("reindex", "--all", "--wait")
+    assert moved.status == 0, moved.err
+    rest(tmp_path)
+    retired = run("keys", "retire", old["key_id"], "--confirm", "main")
+    assert (retired.status, retired.err) == (0, "")
+    assert "asthma" in run("find", "national_id", "111").out
+    with closing(sqlite3.connect(tmp_path / "application.db")) as data:
+        for slot in "ab":
+            late = f"UPDATE visit SET national_id_bidx_{slot} = x'00{old['key_id']}{'00' * 16}'"
+            with pytest.raises(sqlite3.IntegrityError, match="a term of visit"):
+                data.execute(late)

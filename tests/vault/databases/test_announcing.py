@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, create_engine, insert, make_url, text
 from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
 
 from kms import Keyring, KeyStore, UnavailableError
 from tests.kms.scripted_provider import ScriptedProvider
@@ -75,6 +76,28 @@ def test_while_the_key_store_is_away_a_connection_is_refused_and_a_later_one_tel
             pass
     assert len(seen) == 1
     engine.dispose()
+    store.close()
+
+
+def test_later_connections_do_not_need_the_key_store_and_tell_once_an_hour(tmp_path: Path) -> None:
+    now, away, tried = [0.0], [], []
+
+    def see(_keyring: bytes, identity: DatabaseIdentity) -> None:
+        tried.append(identity.place)
+        if away:
+            raise UnavailableError("the key store does not answer")
+
+    engine = create_engine(f"sqlite:///{tmp_path / 'one.db'}", poolclass=NullPool)
+    store = KeyStore.from_url(f"sqlite:///{tmp_path / 'keys.db'}")
+    store.create_schema()
+    announcing = Announcing(engine, see, lambda: now[0])
+    announcing.serve(Keyring.create(store, ScriptedProvider(), "main", refresh=False))
+    for seconds, calls in ((0, 1), (1, 1), (3599, 1), (3600, 2), (3601, 2), (7199, 2), (7200, 3)):
+        now[0] = seconds
+        with engine.connect():
+            pass
+        assert len(tried) == calls, seconds
+        away.append(True)  # after the first
     store.close()
 
 
