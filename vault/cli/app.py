@@ -13,6 +13,7 @@ from dp import DpError
 from kms import KmsError
 from vault.cli import (
     asking,
+    audit_heads,
     checking,
     demonstrating,
     importing,
@@ -26,6 +27,7 @@ from vault.cli import (
     moving,
     reencrypting,
     reindexing,
+    restore_checking,
     rotating,
     shredding,
     status_showing,
@@ -76,6 +78,8 @@ for command in (
     demonstrating.demo,
 ):
     app.command(name=command.__name__.removesuffix("_file").removesuffix("_tables"))(command)
+app.command(name="restore-check")(restore_checking.restore_check)
+app.command(name="audit-head")(audit_heads.audit_head)
 keys.app.command(name="move")(moving.move_keys)
 keys.app.command(name="shred")(shredding.shred_keyring)
 keys.app.command(name="new-file")(key_files.new_key_file)

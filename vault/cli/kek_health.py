@@ -1,16 +1,18 @@
 """KEK health on the command line: a keyring whose records can be listed, whatever its key service says."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from kms import KeyProvider, Keyring, KeyStore, KmsError, ProviderSettings, SecretKey, Wrapped
+from kms import KeyProvider, Keyring, KeyStore, KmsError, SecretKey, Wrapped
 from vault.cli.options import former_settings, load_policy, provider_settings
+from vault.policy import Policy
 from vault.project import open_keks, require_files
 
-__all__ = ["keyring_to_list"]
+__all__ = ["keks_or_why", "keyring_to_list"]
 
 # Ours: seconds. Who looks at the list in an outage wants it now, and nothing is lost by not waiting.
 LISTING_DEADLINE: Final = 1.0
@@ -38,16 +40,20 @@ def keyring_to_list(path: Path) -> Iterator[tuple[Keyring, KeyProvider, str]]:
     """
     policy = load_policy(path)
     require_files(policy)
-    provider: KeyProvider
-    try:
-        settings, *formers = map(_in_haste, (provider_settings(policy.vault.kek), *former_settings(policy)))
-        provider = open_keks(policy, settings, formers)
-    except KmsError as reason:
-        provider = _Unopened(type(reason)(*reason.args))
+    provider = keks_or_why(policy, LISTING_DEADLINE)
     store = KeyStore.from_url(policy.keys_url)
     with closing(store), closing(Keyring.open(store, provider, policy.vault.keyring)) as keyring:
         yield keyring, provider, policy.vault.kek
 
 
-def _in_haste(settings: ProviderSettings) -> ProviderSettings:
-    return replace(settings, deadline=min(settings.deadline, LISTING_DEADLINE))
+def keks_or_why(policy: Policy, deadline: float = math.inf) -> KeyProvider:
+    """The policy's key-encryption keys; where they cannot be opened, what says why whenever it is asked.
+
+    deadline: seconds a call, if the settings do not say less. Raises: PolicyError.
+    """
+    try:
+        both = (provider_settings(policy.vault.kek), *former_settings(policy))
+        settings, *formers = (replace(one, deadline=min(one.deadline, deadline)) for one in both)
+        return open_keks(policy, settings, formers)
+    except KmsError as reason:
+        return _Unopened(type(reason)(*reason.args))
