@@ -22,6 +22,7 @@ class FindingKind(StrEnum):
     TERM_LACKING = "terms are lacking"
     MODE_BACK = "mode went back"
     MODE_AHEAD = "mode is ahead"
+    PROOF_STALE = "proof does not hold"
     KEK_FAILS = "key does not unwrap"
     KEK_AWAY = "key service does not answer"
     LEDGER_LACKING = "ledger is lacking"

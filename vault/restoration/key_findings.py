@@ -54,7 +54,7 @@ def counter_findings(
     counted: Mapping[tuple[bytes, str], int],
     known: Container[bytes],
 ) -> Iterator[Finding]:
-    """Keys that sealed more than was counted before they did. counted: by key id and label. known: keys of the store."""
+    """Keys that sealed more than was counted before. counted: by key id and label. known: keys of the store."""
     labels = {(t.fullname, c.name): definition_of(c).label for t in tables for c in sealed_columns(t)}
     stored: Counter[tuple[bytes, str]] = Counter()
     for table in counts:

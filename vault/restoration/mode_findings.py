@@ -1,13 +1,13 @@
 """Mode findings: rows of migrating fields that the mode which the key store has would not read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sqlalchemy import ColumnElement, Connection, Engine, Table, func, select
 
 from vault.changeover.in_force import InForce
 from vault.mapping.definitions import definition_of, is_migrating, plaintext_column, sealed_columns
 from vault.modes.mode import Mode
-from vault.modes.recorded_modes import mode_of, subject_of_field
+from vault.modes.recorded_modes import PLAINTEXT, SEALED, mode_of, subject_of_field
 from vault.restoration.finding import Finding, FindingKind
 from vault.restoration.slot_findings import Recorded
 from vault.rows.raw_table import raw_table
@@ -37,7 +37,16 @@ def mode_findings(engine: Engine, table: Table, in_force: InForce, recorded: Rec
         if only_plain and mode.reads_sealed:
             text = f"{only_plain} values are in plaintext alone, and mode {mode.value} reads the sealed column"
             yield Finding(FindingKind.MODE_AHEAD, where, only_plain, text)
+        subject, lacking = subject_of_field(definition), {SEALED: only_plain, PLAINTEXT: only_sealed}
+        yield from _stale(where, {at: number for at, number in lacking.items() if (subject, at) in recorded.complete})
 
 
 def _count(connection: Connection, condition: ColumnElement[bool], raw: Table) -> int:
     return connection.scalar(select(func.count()).select_from(raw).where(condition)) or 0
+
+
+def _stale(where: str, proved: Mapping[str, int]) -> Iterator[Finding]:
+    for place, lacking in proved.items():
+        if lacking:
+            text = f"{lacking} rows have nothing in the {place} column, of which it was proved that there is none"
+            yield Finding(FindingKind.PROOF_STALE, where, lacking, text)

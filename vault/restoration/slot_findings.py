@@ -8,7 +8,7 @@ from sqlalchemy import Engine, Table, inspect, select
 from kms.key_database import reading
 from vault.changeover.in_force import changeover_from
 from vault.changeover.phase import Subject
-from vault.changeover.tables import changeover_table
+from vault.changeover.tables import changeover_part_table, changeover_table
 from vault.definitions.definition_tables import field_table, index_slot_table
 from vault.definitions.index_definition import shared_definitions
 from vault.definitions.index_slot import SLOTS
@@ -25,11 +25,13 @@ class Recorded:
     """Of all keyrings together: a row says by its key whose it is.
 
     generations: by table and column. pins: by subject and slot. asked: the slots of subjects that change.
+    complete: places of which a change under way has proved that no row lacks them.
     """
 
     generations: Mapping[tuple[str, str], frozenset[int]]
     pins: Mapping[tuple[Subject, str], frozenset[Made]]
     asked: Mapping[Subject, frozenset[str]]
+    complete: frozenset[tuple[Subject, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ def read_recorded(key_store: Engine) -> Recorded:
     generations: dict[tuple[str, str], frozenset[int]] = {}
     pins: dict[tuple[Subject, str], frozenset[Made]] = {}
     asked: dict[Subject, frozenset[str]] = {}
+    complete: set[tuple[Subject, str]] = set()
     there = set(inspect(key_store).get_table_names())
     with reading(key_store) as connection:
         if field_table.name in there:
@@ -60,7 +63,11 @@ def read_recorded(key_store: Engine) -> Recorded:
         if changeover_table.name in there:
             for change in map(changeover_from, connection.execute(select(changeover_table))):
                 asked[change.subject] = asked.get(change.subject, frozenset()) | {change.asked}
-    return Recorded(generations, pins, asked)
+        if changeover_part_table.name in there:
+            for row in connection.execute(select(changeover_part_table)):
+                if row.complete_at is not None:
+                    complete.add((Subject(row.table_name, row.column_name, row.index_name), row.place))
+    return Recorded(generations, pins, asked, frozenset(complete))
 
 
 def generation_findings(table: Table, counts: TableCounts, recorded: Recorded) -> Iterator[Finding]:
@@ -89,11 +96,13 @@ def slot_findings(table: Table, counts: TableCounts, recorded: Recorded, live: I
             if made not in pins or made.key_id not in living:
                 text = f"{number} terms of generation {made.generation}, which slot {slot.slot} is not made by"
                 yield Finding(FindingKind.SLOT_OTHER, where, number, text, made.key_id)
-        if slot.value is not None and _is_asked(slot, recorded):
-            lacking = terms.null - by_name[slot.value].null
-            if lacking > 0:
-                text = f"{lacking} values without a term in slot {slot.slot}, which is asked"
-                yield Finding(FindingKind.TERM_LACKING, where, lacking, text)
+        lacking = 0 if slot.value is None else terms.null - by_name[slot.value].null
+        if lacking > 0 and _is_asked(slot, recorded):
+            text = f"{lacking} values without a term in slot {slot.slot}, which is asked"
+            yield Finding(FindingKind.TERM_LACKING, where, lacking, text)
+        elif lacking > 0 and (slot.subject, slot.slot) in recorded.complete:
+            text = f"{lacking} values without a term in slot {slot.slot}, of which it was proved that there is none"
+            yield Finding(FindingKind.PROOF_STALE, where, lacking, text)
 
 
 def _slots(table: Table) -> Iterator[_Slot]:

@@ -84,14 +84,20 @@ def _moves(kinds: set[FindingKind], findings: Sequence[Finding]) -> Iterator[str
         match one.kind:
             case K.MODE_BACK:
                 yield (
-                    f"{one.where}: run no backfill, which would take {one.count} values for deleted. Without a later"
-                    " copy of the key store see docs/restore.md, on modes."
+                    f"{one.where}: run no noisevault backfill, which would take {one.count} sealed values for deleted."
+                    " Without a later copy of the key store see docs/restore.md, on modes."
                 )
             case K.MODE_AHEAD:
                 yield (
-                    f"{one.where}: {one.count} plaintexts are not sealed; take the mode back, a step at a time, to"
-                    f" dual-read-plaintext (noisevault mode {one.where} --to ... --reason ...), then: noisevault"
-                    f" backfill {one.where}. See docs/restore.md, on modes."
+                    f"{one.where}: run no noisevault restore and no mode before, which would take {one.count}"
+                    " plaintexts for deleted. Take the mode to dual-read-plaintext as docs/restore.md says, on modes,"
+                    f" then: noisevault backfill {one.where} --after-lease"
+                )
+            case K.PROOF_STALE:
+                yield (
+                    f"{one.where}: a step of its change would be allowed by a proof of what went back. Of an index:"
+                    " noisevault reindex --all --abort, then --all --wait. Of a field: its job once more, backfill or"
+                    " restore, with --after-lease, before any step of noisevault mode."
                 )
     if K.GENERATION_UNKNOWN in kinds:
         yield "Deploy the code that declares these generations: its start, or noisevault init, records them again."
