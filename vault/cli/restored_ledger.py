@@ -80,7 +80,7 @@ def ledger_counter_findings(needs: Iterable[KeyNeed], counted: Mapping[tuple[byt
         there = counted.get((need.key_id, LABEL), 0)
         if need.record is not None and sealed > there:
             text = f"{sealed} questions and answers, and {there} seals were counted"
-            yield Finding(FindingKind.COUNTER_BACK, LABEL, sealed - there, text, need.key_id)
+            yield Finding(FindingKind.LEDGER_COUNTER, LABEL, sealed - there, text, need.key_id)
 
 
 def whole_findings(policy: Policy, keyring: Keyring) -> Iterator[Finding]:

@@ -29,6 +29,7 @@ class FindingKind(StrEnum):
     LEDGER_BACK = "audit head went back"
     LEDGER_OTHER = "another audit log"
     LEDGER_BROKEN = "audit log is not whole"
+    LEDGER_COUNTER = "ledger seal counter went back"
     LEDGER_KEY = "ledger key"
 
 

@@ -32,10 +32,16 @@ def mode_findings(engine: Engine, table: Table, in_force: InForce, recorded: Rec
             only_plain = _count(connection, plain.is_not(None) & sealed.is_(None), raw)
         where = f"{table.fullname}.{column.name}"
         if only_sealed and not mode.reads_sealed:
-            text = f"{only_sealed} values are sealed alone, and mode {mode.value} reads the plaintext column"
+            text = (
+                f"{only_sealed} values are sealed alone, and mode {mode.value} reads the plaintext column;"
+                f" {only_plain} stand in plaintext alone"
+            )
             yield Finding(FindingKind.MODE_BACK, where, only_sealed, text)
         if only_plain and mode.reads_sealed:
-            text = f"{only_plain} values are in plaintext alone, and mode {mode.value} reads the sealed column"
+            text = (
+                f"{only_plain} values are in plaintext alone, and mode {mode.value} reads the sealed column;"
+                f" {only_sealed} are sealed alone"
+            )
             yield Finding(FindingKind.MODE_AHEAD, where, only_plain, text)
         subject, lacking = subject_of_field(definition), {SEALED: only_plain, PLAINTEXT: only_sealed}
         yield from _stale(where, {at: number for at, number in lacking.items() if (subject, at) in recorded.complete})

@@ -12,7 +12,16 @@ __all__ = ["steps"]
 K = FindingKind
 # By these the key store, or the ledger, is older than what it is used with; by those the data are.
 STORE_BACK: Final = frozenset(
-    {K.KEY_UNKNOWN, K.KEY_EARLY, K.SEQUENCE_GAP, K.COUNTER_BACK, K.GENERATION_UNKNOWN, K.MODE_BACK, K.NO_KEYRING}
+    {
+        K.KEY_UNKNOWN,
+        K.KEY_EARLY,
+        K.SEQUENCE_GAP,
+        K.COUNTER_BACK,
+        K.LEDGER_COUNTER,
+        K.GENERATION_UNKNOWN,
+        K.MODE_BACK,
+        K.NO_KEYRING,
+    }
 )
 LEDGER: Final = frozenset({K.LEDGER_LACKING, K.LEDGER_BACK, K.LEDGER_OTHER, K.LEDGER_BROKEN, K.LEDGER_KEY})
 SEALED_ON: Final = frozenset({K.KEY_UNKNOWN, K.KEY_EARLY, K.COUNTER_BACK})
@@ -42,7 +51,7 @@ def _steps(kinds: set[FindingKind], findings: Sequence[Finding], needs: Sequence
     for need in needs:
         if need.record is not None and need.record.destroy_after is not None and _opens_something(need):
             yield f"noisevault keys restore {need.key_id.hex()}"
-    yield from _rotations(kinds, findings)
+    yield from _rotations(kinds)
     yield from _moves(kinds, findings)
     yield from _ledger(kinds)
     yield from _lost(findings)
@@ -50,13 +59,16 @@ def _steps(kinds: set[FindingKind], findings: Sequence[Finding], needs: Sequence
 
 
 def _put_back(kinds: set[FindingKind]) -> Iterator[str]:
-    if K.SCHEMA in kinds:
-        yield "Bring the database to the schema of today: your migrations, or noisevault init; then run this again."
     if kinds & STORE_BACK:
         yield (
-            "The key store is older than the data. If any later copy of it exists, put that back before anything else"
-            " and run this again (noisevault keys check --backup FILE says what a copy has): a key made from now on is"
-            " not in such a copy. Go on with what follows only if there is none."
+            "The key store is older than the data or the ledger. If any later copy of it exists, put that back before"
+            " anything else and run this again (noisevault keys check --backup FILE says what a copy has): a key that is"
+            " made from now on is not in such a copy. Go on with what follows only if there is none."
+        )
+    if K.SCHEMA in kinds:
+        yield (
+            "Bring the database to the schema of today: your migrations, or noisevault init, which makes keys"
+            " and definitions that are not there: so not before the key store is the right one; then run this again."
         )
     if kinds & {K.LEDGER_BACK, K.LEDGER_LACKING, K.LEDGER_OTHER}:
         yield "If any later copy of the ledger exists, put that back and run this again."
@@ -66,16 +78,16 @@ def _opens_something(need: KeyNeed) -> bool:
     return any(use.what != "terms" for use in need.uses)
 
 
-def _rotations(kinds: set[FindingKind], findings: Sequence[Finding]) -> Iterator[str]:
+def _rotations(kinds: set[FindingKind]) -> Iterator[str]:
     if kinds & SEALED_ON:
         yield (
             "Rotate first, before any service seals again: the active key sealed values that are not counted, and 2**32"
-            f" seals are its limit; nonces are random and none is used twice by this: noisevault rotate --purpose"
+            " seals are its limit; nonces are random and none is used twice by this: noisevault rotate --purpose"
             f" {Purpose.DATA}"
         )
-    if kinds & TERMS or K.GENERATION_UNKNOWN in kinds:
-        yield f"noisevault rotate --purpose {Purpose.INDEX}"
-    if any(one.kind is K.COUNTER_BACK and one.where.startswith("noisevault_ledger") for one in findings):
+    if K.KEY_EARLY in kinds:
+        yield f"Once more, since the key that is active then sealed before: noisevault rotate --purpose {Purpose.DATA}"
+    if K.LEDGER_COUNTER in kinds:
         yield f"noisevault rotate --purpose {Purpose.LEDGER}"
 
 
@@ -104,6 +116,7 @@ def _moves(kinds: set[FindingKind], findings: Sequence[Finding]) -> Iterator[str
     if kinds & {K.KEY_RETIRED, K.KEY_EARLY, K.COUNTER_BACK}:
         yield "noisevault reencrypt --after-lease"
     if kinds & TERMS or K.GENERATION_UNKNOWN in kinds:
+        yield f"Only now, after definitions are recorded: noisevault rotate --purpose {Purpose.INDEX}"
         yield "Until this is done, look-ups miss rows: noisevault reindex --all --wait"
 
 
