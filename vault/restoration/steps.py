@@ -62,8 +62,8 @@ def _put_back(kinds: set[FindingKind]) -> Iterator[str]:
     if kinds & STORE_BACK:
         yield (
             "The key store is older than the data or the ledger. If any later copy of it exists, put that back before"
-            " anything else and run this again (noisevault keys check --backup FILE says what a copy has): a key that is"
-            " made from now on is not in such a copy. Go on with what follows only if there is none."
+            " anything else and run this again (noisevault keys check --backup FILE says what a copy has): keys that"
+            " are made from now on are not in it. Go on with what follows only if there is none."
         )
     if K.SCHEMA in kinds:
         yield (
