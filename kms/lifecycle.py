@@ -14,6 +14,7 @@ from kms.lease import LeaseSettings
 from kms.moving import move
 from kms.new_key import RandomBytes
 from kms.provider import KeyProvider
+from kms.rewrap_due import rewrap_due
 from kms.rewrapping import rewrap
 from kms.rotation_due import RotationDue, rotation_due
 from kms.seal_counter import SealCounter
@@ -53,6 +54,10 @@ class KeyLifecycle:
         records = self._read().records
         _, failures = unwrapped_alone(self._provider.unwrap, records)
         return [(record, failures[record.key_id]) for record in records if record.key_id in failures]
+
+    def rewrap_due(self) -> list[KeyRecord]:
+        """The kept keys that rewrap() would bring under a newer KEK, or KEK version. Raises: KmsError."""
+        return rewrap_due(self._provider, self._read().records)
 
     def rewrap(self) -> list[KeyRecord]:
         """Wrap every kept key, retired or not, by the newest KEK, or KEK version, and give those that were changed.

@@ -13,6 +13,7 @@ from dp.ledger.answers import Claim, StoredAnswer
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import Status, read_status, require_lifetime
 from dp.ledger.charge import Bid, charge_or_serve
+from dp.ledger.checkpoint import head_after
 from dp.ledger.errors import StoredAnswerError
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.place import Place
@@ -112,6 +113,15 @@ class Ledger:
     def record_unreleased(self, claim: Claim, cause: str) -> None:
         """Log that a charge has no answer. Nothing is given back. cause: an error's class, for operators."""
         self._run(lambda c, _: answers.record_unreleased(c, self._log, claim, cause))
+
+    def head(self, kept: AuditHead | None = None) -> AuditHead:
+        """The last entry of the audit log, to be kept elsewhere. kept: an earlier one, from which it must go on.
+
+        It reads two rows and verifies none: verify_audit() does. Raises: AuditError.
+        """
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            return head_after(connection, kept)
 
     def verify_audit(self, at_least: AuditHead | None = None) -> AuditReport:
         """Check every entry, counter, charge and answer. at_least: the head of an earlier report, kept elsewhere.

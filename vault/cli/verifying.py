@@ -20,11 +20,11 @@ from vault.jobs.job_store import JobState
 from vault.jobs.pace import PaceSettings
 from vault.jobs.verifying.finding import FindingKind
 from vault.jobs.verifying.row_check import RowCheck
-from vault.jobs.verifying.sampling import Sample
 from vault.jobs.verifying.verify import JOB, Verify, VerifySettings, VerifyTally
 from vault.mapping.definitions import sealed_columns
 from vault.policy import unbound_fields
 from vault.project import Project
+from vault.sample_size import Sample
 
 __all__ = ["verify_tables"]
 

@@ -14,7 +14,7 @@ from vault.jobs.change import Failed, Key
 from vault.jobs.job_tables import has_job_tables, quarantine_table
 from vault.jobs.walking.key_text import KeyNotKeptError, key_digest, read_key, write_key
 
-__all__ = ["count_rows", "let_go", "listed", "note", "of_pass", "shown_key"]
+__all__ = ["count_rows", "let_go", "listed", "note", "of_pass", "rows_by_job", "shown_key"]
 
 Q = quarantine_table.c
 REASON_CHARACTERS = 500
@@ -88,6 +88,14 @@ def count_rows(connection: Connection, job: str, table: str) -> int:
     """How many rows of the table are listed."""
     rows = select(func.count(distinct(Q.row_digest))).where(Q.job == job, Q.table_name == table)
     return connection.scalar(rows) or 0
+
+
+def rows_by_job(connection: Connection) -> dict[tuple[str, str], int]:
+    """How many rows are listed, by job and table."""
+    if not has_job_tables(connection):
+        return {}
+    rows = select(Q.job, Q.table_name, func.count(Q.row_digest.distinct())).group_by(Q.job, Q.table_name)
+    return {(job, table): number for job, table, number in connection.execute(rows.order_by(Q.job, Q.table_name))}
 
 
 def listed(connection: Connection, table: str | None = None) -> list[RowMapping]:

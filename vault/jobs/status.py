@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Table, func, inspect, select
+from sqlalchemy import Engine, Table, inspect, select
 
 from kms import KeyRecord, KeyringState, KeyState, KeyStore
 from kms.key_database import reading
@@ -17,7 +17,7 @@ from vault.changeover.in_force import changeover_from
 from vault.changeover.phase import Changeover
 from vault.changeover.tables import changeover_table
 from vault.jobs.job_store import JobStore
-from vault.jobs.job_tables import has_job_tables, quarantine_table
+from vault.jobs.quarantine import rows_by_job
 from vault.mapping.definitions import sealed_columns
 from vault.rows.header_counts import TableCounts, header_counts
 
@@ -88,7 +88,7 @@ def read_status(engine: Engine, key_store: KeyStore, tables: Iterable[Table], ke
     rows = sum((table.naming for table in counted), Counter[bytes]())
     held = {holds: _by_key(counted, holds) for holds in ("values", "terms")}
     with engine.connect() as connection:
-        listed = _quarantined(connection) if has_job_tables(connection) else {}
+        listed = rows_by_job(connection)
     return Status(
         tuple(
             KeyStatus(name, record, seals[key], held["values"][key], held["terms"][key], rows[key])
@@ -108,12 +108,6 @@ def _by_key(tables: Iterable[TableCounts], holds: str) -> Counter[bytes]:
     for column in (column for table in tables for column in table.columns if column.holds == holds):
         found += column.by_key()
     return found
-
-
-def _quarantined(connection: Connection) -> dict[tuple[str, str], int]:
-    q = quarantine_table.c
-    rows = select(q.job, q.table_name, func.count(q.row_digest.distinct())).group_by(q.job, q.table_name)
-    return {(job, table): number for job, table, number in connection.execute(rows.order_by(q.job, q.table_name))}
 
 
 def _changes(key_store: Engine, states: Iterable[KeyringState]) -> tuple[tuple[str, Changeover], ...]:

@@ -12,6 +12,7 @@ from dp.grid import Grid
 from vault.policy.dataset import DatasetPolicy
 from vault.policy.dataset_rules import dataset_faults
 from vault.policy.faults import PolicyFaultsError, shape_faults
+from vault.policy.maintenance import Maintenance
 from vault.policy.name import Name
 from vault.policy.section import Section
 from vault.policy.storage import Storage
@@ -28,6 +29,7 @@ class Policy(Section):
     vault: Storage
     table: Annotated[dict[Name, TablePolicy], Field(min_length=1)] = Field(default_factory=dict)
     dataset: dict[Name, DatasetPolicy] = Field(default_factory=dict)
+    maintenance: Maintenance = Maintenance()
 
     @classmethod
     def load(cls, path: Path, mapped: Mapping[str, TablePolicy] | None = None) -> Self:
@@ -69,7 +71,9 @@ class Policy(Section):
         lines += dataset_faults(policy.dataset, tables) if tables else []
         if lines:
             raise PolicyFaultsError(file, lines)
-        return policy.model_copy(update={"vault": placed, "table": tables})
+        return policy.model_copy(
+            update={"vault": placed, "table": tables, "maintenance": policy.maintenance.placed(folder)}
+        )
 
     @classmethod
     def _shaped(cls, text: str, file: str) -> Self:

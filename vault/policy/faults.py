@@ -5,6 +5,7 @@ from typing import Any
 
 from vault.errors import PolicyError
 from vault.policy.dataset import Bounds, DatasetPolicy
+from vault.policy.maintenance import Maintenance
 from vault.policy.section import Section
 from vault.policy.storage import Storage
 from vault.policy.table import ONE, SEVERAL, ColumnPolicy, CompoundPolicy, IndexPolicy, TablePolicy
@@ -67,6 +68,8 @@ def _keys_of(place: tuple[str | int, ...]) -> list[str]:
     match place:
         case ("vault",):
             section = Storage
+        case ("maintenance",):
+            section = Maintenance
         case ("table", _):
             section = TablePolicy
         case ("table", _, "column", _):
@@ -80,5 +83,5 @@ def _keys_of(place: tuple[str | int, ...]) -> list[str]:
         case ("dataset", _, "bounds", _):
             section = Bounds
         case _:
-            return ["vault", "table", "dataset"]
+            return ["vault", "table", "dataset", "maintenance"]
     return [field.alias or name for name, field in section.model_fields.items()]

@@ -3,14 +3,13 @@
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from vault.duration import read_duration
-from vault.policy.name import refusal
+from vault.policy.length import Length
 from vault.policy.section import Section
 
 __all__ = ["NOTHING_TO_HIDE", "Storage", "holds_secret", "placed_kek"]
@@ -23,23 +22,6 @@ NOTHING_TO_HIDE: Final = (
 _SECRET: Final = re.compile(
     r"local:(.*/)?[0-9a-f]{64}|hcvault:.*[@?#].*|awskms:.*@.*|pkcs11:.*[;?&]pin-value=.*", re.IGNORECASE | re.DOTALL
 )
-# Ours: as the longest wait of a retired key.
-LONGEST_RETENTION: Final = timedelta(days=3650)
-
-
-def _duration(value: Any) -> Any:
-    try:
-        length = read_duration(value) if isinstance(value, str) else None
-    except ValueError as error:
-        reason = str(error)
-    else:
-        if length is not None and length <= LONGEST_RETENTION:
-            return length
-        reason = 'expected a duration of at most ten years as text, such as "35d" or "12h"'
-    raise refusal(reason)
-
-
-_Duration = Annotated[timedelta | None, BeforeValidator(_duration)]
 # Database URLs may hold a password, so that no repr shows them.
 _Address = Annotated[str, Field(repr=False, min_length=1)]
 
@@ -60,8 +42,8 @@ class Storage(Section):
     kek_former: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)] = ()
     keyring: Annotated[str, Field(min_length=1)] = "main"
     sealing_lease: Annotated[int, Field(ge=1, le=3600)] = 180
-    backup_retention: _Duration = None
-    replica_lag: _Duration = None
+    backup_retention: Length | None = None
+    replica_lag: Length | None = None
 
     @property
     def declared_wait(self) -> timedelta | None:

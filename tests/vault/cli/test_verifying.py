@@ -12,9 +12,9 @@ from vault import BlindIndex, Sealed
 from vault.cli.verifying import in_one_line, parse_sample, slow_remark
 from vault.jobs.job_store import JobState
 from vault.jobs.verifying.row_check import RowCheck
-from vault.jobs.verifying.sampling import Sample
 from vault.jobs.verifying.verify import VerifyTally
 from vault.opened import OpenedVault
+from vault.sample_size import Sample
 
 TERM = "national_id_bidx_a"
 

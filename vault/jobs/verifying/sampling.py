@@ -1,44 +1,17 @@
-"""Sample: which rows of a table are looked at, where not all are: so many, or a share, picked by the database."""
+"""Sampling: which rows of a table are looked at, where not all are: picked at random by the database."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Engine, Table, func, select
 
 from vault.jobs.change import Key
 
-__all__ = ["Sample", "is_picked", "picked_keys"]
+__all__ = ["is_picked", "picked_keys"]
 
-WRITTEN: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)", re.ASCII)
 # SQLite's random() is a whole number of 64 bits.
 SQLITE_PARTS: Final = 1_000_000_000
 MARIADB: Final = frozenset({"mysql", "mariadb"})
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """rows: so many, all equally likely; or share: each row with this probability, above 0 and at most 1."""
-
-    rows: int | None = None
-    share: float | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> "Sample":
-        """Of "1000" or "2.5%". Raises: ValueError."""
-        found = WRITTEN.fullmatch(text.strip())
-        if found is None:
-            raise ValueError(
-                f"a sample is a number of rows, such as 1000, or a share of them, such as 1%, not {text!r}"
-            )
-        number, percent = Decimal(found[1]), bool(found[2])
-        if percent and 0 < number <= 100:
-            return cls(share=float(number / 100))
-        if not percent and number >= 1 and number == int(number):
-            return cls(rows=int(number))
-        raise ValueError(f"a sample is at least 1 row, or more than 0% and at most 100%, not {text!r}")
 
 
 def picked_keys(engine: Engine, table: Table, rows: int) -> Sequence[Key]:

@@ -30,9 +30,10 @@ from vault.jobs.shared_job import SharesPasses
 from vault.jobs.verifying.finding import Finding
 from vault.jobs.verifying.page import InOrder, OfKeys, Page, read_rows
 from vault.jobs.verifying.row_check import RowCheck
-from vault.jobs.verifying.sampling import Sample, is_picked, picked_keys
+from vault.jobs.verifying.sampling import is_picked, picked_keys
 from vault.jobs.verifying.verify_record import Kept, NotKept, VerifyRecord
 from vault.jobs.walking.key_range import WHOLE, KeyRange
+from vault.sample_size import Sample
 
 __all__ = ["JOB", "Verify", "VerifySettings", "VerifyTally"]
 

@@ -3,8 +3,9 @@
 import pytest
 from sqlalchemy import Column, Engine, Integer, MetaData, Table, create_engine, func, insert, select
 
-from vault.jobs.verifying.sampling import Sample, is_picked, picked_keys
+from vault.jobs.verifying.sampling import is_picked, picked_keys
 from vault.jobs.walking.stored_key import job_table
+from vault.sample_size import Sample
 
 ROWS = 400
 plain = Table("thing", MetaData(), Column("a", Integer, primary_key=True), Column("b", Integer, primary_key=True))

@@ -22,10 +22,10 @@ from vault.jobs.quarantine import listed
 from vault.jobs.verifying.finding import Finding
 from vault.jobs.verifying.page import Page
 from vault.jobs.verifying.row_check import RowCheck
-from vault.jobs.verifying.sampling import Sample
 from vault.jobs.verifying.verify import Verify, VerifySettings, VerifyTally
 from vault.project import Project
 from vault.rows.raw_table import raw_table
+from vault.sample_size import Sample
 
 PERSONS = 50
 TERM = "national_id_bidx_a"
