@@ -7,8 +7,8 @@ from typing import Final
 from sqlalchemy import Table, func, select
 
 from kms import KeyRecord
-from vault.jobs.engine import JobSettings
 from vault.jobs.events import Event
+from vault.jobs.job_settings import JobSettings
 from vault.maintenance.records import MaintenanceRecords, Recorded
 from vault.maintenance.step import Step
 from vault.mapping.definitions import sealed_columns
