@@ -1,11 +1,10 @@
-"""Samples: as they are written, and as each database picks them."""
+"""Samples, as each database picks them."""
 
 import pytest
 from sqlalchemy import Column, Engine, Integer, MetaData, Table, create_engine, func, insert, select
 
 from vault.jobs.verifying.sampling import is_picked, picked_keys
 from vault.jobs.walking.stored_key import job_table
-from vault.sample_size import Sample
 
 ROWS = 400
 plain = Table("thing", MetaData(), Column("a", Integer, primary_key=True), Column("b", Integer, primary_key=True))
@@ -18,26 +17,6 @@ def engine(database_url: str) -> Engine:
     with engine.begin() as connection:
         connection.execute(insert(plain), [{"a": at // 7, "b": at} for at in range(ROWS)])
     return engine
-
-
-@pytest.mark.parametrize(
-    ("text", "sample"),
-    [
-        ("1000", Sample(rows=1000)),
-        (" 1 ", Sample(rows=1)),
-        ("1%", Sample(share=0.01)),
-        ("2.5 %", Sample(share=0.025)),
-        ("100%", Sample(share=1.0)),
-    ],
-)
-def test_a_sample_is_rows_or_a_share(text: str, sample: Sample) -> None:
-    assert Sample.parse(text) == sample
-
-
-@pytest.mark.parametrize("text", ["", "0", "0%", "101%", "-1", "1.5", "1e3", "%", "many", "१"])
-def test_others_are_refused_with_an_example(text: str) -> None:
-    with pytest.raises(ValueError, match="a sample is"):
-        Sample.parse(text)
 
 
 def test_picked_keys_are_so_many_different_ones_in_key_order_and_others_the_next_time(engine: Engine) -> None:
