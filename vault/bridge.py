@@ -30,6 +30,7 @@ from vault.question import Question, parse, validate
 from vault.question.filtering import matches
 from vault.rows.arrays import fits, key_bytes, numbers, units
 from vault.rows.scan import Scan
+from vault.rows.told_length import Counted, as_of_all_rows, of_any_length
 from vault.shared_scan import PartToRead, SharedScan
 
 
@@ -102,7 +103,9 @@ def answer(
     to_do = PartToRead(dataset, question.canonical(), meaning(project, dataset, question), scan.live)
     shared.require_alike(read_part, to_do)
     sealed = shared.read(read_part, to_do, project.engine, table, question_mac(project.opened.keyring))
-    return ask(ledger, request, asked, lambda: map(dp.Partial.from_bytes, sealed), salt=salt)
+    return ask(
+        ledger, request, asked, lambda: (dp.Partial.from_bytes(of_any_length(told)) for told in sealed), salt=salt
+    )
 
 
 def read_part(project: Project, part: PartToRead) -> bytes:
@@ -122,8 +125,12 @@ def read_part(project: Project, part: PartToRead) -> bytes:
         conditions=lambda raw: within_raw(raw, part.key_range or WHOLE, project.engine.dialect.name),
         snapshot=part.snapshot,
     )
-    asked = dp_question(project.policy, part.dataset, question, len(rules.group_labels(question.by)))
-    return asked.part(chunks(scan, project.policy, rules, question, salt), salt).to_bytes()
+    asked, counted = (
+        dp_question(project.policy, part.dataset, question, len(rules.group_labels(question.by))),
+        Counted(scan),
+    )
+    told = asked.part(chunks(counted, project.policy, rules, question, salt), salt).to_bytes()
+    return as_of_all_rows(told, counted.rows)
 
 
 def scan_of(project: Project, dataset: str, question: Question, live: frozenset[bytes]) -> Scan:
@@ -161,7 +168,9 @@ def dp_question(policy: Policy, dataset: str, question: Question, n_groups: int)
     return kind(caps, policy.grid(dataset, question.column), n_groups)
 
 
-def chunks(scan: Scan, policy: Policy, rules: DatasetPolicy, question: Question, salt: bytes) -> Iterator[dp.Chunk]:
+def chunks(
+    scan: Scan | Counted, policy: Policy, rules: DatasetPolicy, question: Question, salt: bytes
+) -> Iterator[dp.Chunk]:
     """The rows that a question is about, batch by batch, as arrays. Nothing raises because of a value."""
     kinds = {name: column.type for name, column in policy.table[rules.table].column.items()}
     places = {label: at for at, label in enumerate(rules.group_labels(question.by))}
