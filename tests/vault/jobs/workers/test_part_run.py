@@ -2,16 +2,19 @@
 
 import pickle
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pytest
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Engine, create_engine, insert, text
 
 from kms import UnavailableError
-from tests.vault.jobs.plain_work import Capitals, bodies, write_notes
+from tests.servers.databases import SERVERS
+from tests.vault.jobs.plain_work import NOTES, Capitals, bodies, write_notes
 from vault.errors import JobError
-from vault.jobs.engine import JobSettings
+from vault.jobs.engine import Job, JobSettings
+from vault.jobs.events import Event, RowFailed
 from vault.jobs.job_store import JobName, JobState, JobStore, Taken
 from vault.jobs.parts import Parts
 from vault.jobs.walking.key_range import KeyRange
@@ -19,6 +22,8 @@ from vault.jobs.workers.kept_open import KeptOpen, sessions
 from vault.jobs.workers.part_run import run_part
 from vault.jobs.workers.part_task import PartReport, PartTask
 from vault.jobs.workers.recipe import Supply
+from vault.jobs.workers.shared_pass import SharedPass
+from vault.jobs.workers.workers import WorkersOf
 
 NAME = JobName("capitals", "note")
 SETTINGS = JobSettings(patience=0.1, beat=0.05)
@@ -114,3 +119,21 @@ def test_of_a_run_that_is_over_nothing_is_begun(engine: Engine) -> None:
     assert run_part(task) == PartReport(stopped=True)
     assert "is run by another process" in run_part(replace(task, run="another")).failure
     assert bodies(engine) == ["a"] * 30
+
+
+@pytest.mark.parametrize("database_url", SERVERS, indirect=True)
+def test_a_whole_pass_of_parts_on_every_server(engine: Engine) -> None:
+    with engine.begin() as connection:
+        connection.execute(
+            insert(NOTES), [{"id": at, "body": "a!" if at % 50 == 0 else "a", "owner": 0} for at in range(-300, 0)]
+        )
+    events: list[Event] = []
+    url = engine.url.render_as_string(hide_password=False)
+    with ThreadPoolExecutor(2) as threads:
+        shared = SharedPass(NotesRecipe(url), WorkersOf(threads, 2), least_rows=20)
+        tally = Job(Capitals(), engine, SETTINGS, notify=events.append, shared=shared).run()
+    assert (tally.outcome, tally.rewritten, tally.failed) == (JobState.INCOMPLETE, 324, 6)
+    assert len([one for one in events if isinstance(one, RowFailed)]) == 6
+    assert bodies(engine).count("A") == 324
+    (row,) = JobStore(engine).all()
+    assert (row["seen"], row["failed"], row["rewritten"]) == (330, 6, 324)
