@@ -14,14 +14,13 @@ from functools import partial
 from typing import Final
 
 from sqlalchemy import Engine, text
-from sqlalchemy.exc import DBAPIError
 
 from vault.errors import ChangeoverError
 from vault.triggers import patient_ddl
 from vault.triggers.exact_sql import exact_name, exact_place
-from vault.triggers.patient_ddl import family_of, is_not_allowed, left_to_owner, run_patiently
+from vault.triggers.patient_ddl import family_of, run_or_leave_to_owner
 
-__all__ = ["Guard", "drop_guard", "is_guarded", "is_not_allowed", "make_guard", "wait_for_writers"]
+__all__ = ["Guard", "drop_guard", "is_guarded", "make_guard", "wait_for_writers"]
 
 MESSAGE: Final = "noisevault: a value without its term in {}; this process holds an older phase of the changeover"
 
@@ -64,23 +63,15 @@ def make_guard(engine: Engine, guard: Guard) -> None:
     Raises: ChangeoverError where this role may not, with the statements to run; and when writers do not let go.
     """
     if not is_guarded(engine, guard):
-        try:
-            run_patiently(engine, guard.undo(engine) + guard.ddl(engine), guard.table, ChangeoverError)
-        except DBAPIError as error:
-            if not is_not_allowed(error):
-                raise
-            raise left_to_owner(ChangeoverError, f"make a trigger on {guard.table}", guard.ddl(engine)) from None
+        statements = guard.undo(engine) + guard.ddl(engine)
+        run_or_leave_to_owner(engine, statements, guard.table, ChangeoverError, f"make a trigger on {guard.table}")
     wait_for_writers(engine, guard.schema, guard.table)
 
 
 def drop_guard(engine: Engine, guard: Guard) -> None:
     """Take it away; nothing where it is not there. Raises: ChangeoverError as make_guard."""
-    try:
-        run_patiently(engine, guard.undo(engine), guard.table, ChangeoverError)
-    except DBAPIError as error:
-        if not is_not_allowed(error):
-            raise
-        raise left_to_owner(ChangeoverError, f"drop a trigger of {guard.table}", guard.undo(engine)) from None
+    doing = f"drop a trigger of {guard.table}"
+    run_or_leave_to_owner(engine, guard.undo(engine), guard.table, ChangeoverError, doing)
 
 
 def wait_for_writers(engine: Engine, schema: str | None, table: str) -> None:

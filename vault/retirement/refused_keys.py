@@ -9,12 +9,11 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from sqlalchemy import Engine, Table, text
-from sqlalchemy.exc import DBAPIError
 
 from vault.errors import KeyInUseError
 from vault.retirement.key_refusal import KeyRefusal, refusals_of
 from vault.triggers.exact_sql import exact_name, exact_place
-from vault.triggers.patient_ddl import PATIENCE, family_of, is_not_allowed, left_to_owner, run_patiently
+from vault.triggers.patient_ddl import PATIENCE, family_of, run_or_leave_to_owner
 
 __all__ = ["refuse_keys", "refused_keys"]
 
@@ -59,17 +58,8 @@ def refuse_keys(engine: Engine, table: Table, keys: Collection[bytes], patience:
     if family_of(engine, KeyInUseError) == "postgresql":
         held = exact_place(engine, table.schema, table.name)
         statements.insert(0, f"LOCK TABLE {held} IN SHARE ROW EXCLUSIVE MODE")
-    try:
-        run_patiently(engine, statements, table.name, KeyInUseError, patience)
-    except DBAPIError as error:
-        if not is_not_allowed(error):
-            raise
-        raise left_to_owner(KeyInUseError, f"make a trigger on {table.name}", _alone(engine, statements)) from None
-
-
-def _alone(engine: Engine, statements: list[str]) -> list[str]:
-    """As a client types them, in one transaction."""
-    return ["BEGIN", *statements, "COMMIT"] if engine.dialect.name == "postgresql" else statements
+    doing = f"make a trigger on {table.name}"
+    run_or_leave_to_owner(engine, statements, table.name, KeyInUseError, doing, patience)
 
 
 def _of(listed: Listed, refusal: KeyRefusal) -> frozenset[bytes]:

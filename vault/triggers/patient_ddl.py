@@ -14,7 +14,14 @@ from sqlalchemy.exc import DBAPIError
 from vault.errors import VaultError
 from vault.triggers.exact_sql import exact_place
 
-__all__ = ["PATIENCE", "family_of", "is_not_allowed", "left_to_owner", "run_patiently", "wait_for_writers"]
+__all__ = [
+    "PATIENCE",
+    "family_of",
+    "is_not_allowed",
+    "run_or_leave_to_owner",
+    "run_patiently",
+    "wait_for_writers",
+]
 
 FAMILIES: Final = {"postgresql": "postgresql", "mysql": "mariadb", "mariadb": "mariadb", "sqlite": "sqlite"}
 # Ours: writers queue behind whoever waits for the table, so it is asked for shortly, and again.
@@ -78,12 +85,28 @@ def wait_for_writers(
     run_patiently(engine, statements[family_of(engine, error)], table, error, patience)
 
 
-def left_to_owner(error: type[VaultError], doing: str, statements: Sequence[str]) -> VaultError:
-    """What is raised where this role may not. doing: such as "make a trigger on person"."""
-    listed = ";\n".join(statements)
-    return error(
-        f"this role may not {doing}: let its owner run what follows, then go on by the same command\n{listed};"
-    )
+def run_or_leave_to_owner(
+    engine: Engine,
+    statements: Sequence[str],
+    table: str,
+    error: type[VaultError],
+    doing: str,
+    patience: float = PATIENCE,
+) -> None:
+    """As run_patiently. doing: what this role may not, such as "make a trigger on person", where it may not.
+
+    Raises: error also then, with the statements for the table's owner to run.
+    """
+    try:
+        run_patiently(engine, statements, table, error, patience)
+    except DBAPIError as refused:
+        if not is_not_allowed(refused):
+            raise
+        listed = ["BEGIN", *statements, "COMMIT"] if family_of(engine, error) == "postgresql" else statements
+        told = ";\n".join(listed)
+        raise error(
+            f"this role may not {doing}: let its owner run what follows, then go on by the same command\n{told};"
+        ) from None
 
 
 def family_of(engine: Engine, error: type[VaultError]) -> str:

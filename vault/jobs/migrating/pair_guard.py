@@ -16,11 +16,10 @@ from enum import Enum
 from typing import Final
 
 from sqlalchemy import Engine, Table
-from sqlalchemy.exc import DBAPIError
 
 from vault.errors import ChangeoverError
 from vault.triggers.exact_sql import exact_name, exact_place, for_driver
-from vault.triggers.patient_ddl import family_of, is_not_allowed, left_to_owner, run_patiently
+from vault.triggers.patient_ddl import family_of, run_or_leave_to_owner
 
 __all__ = ["PairGuard", "PairRule", "drop_pair_guard", "guarded_by", "make_pair_guard"]
 
@@ -58,13 +57,16 @@ def make_pair_guard(engine: Engine, guard: PairGuard) -> None:
     half_made = _undo(engine, guard, guard.rule)
     others = [one for rule in PairRule if rule is not guard.rule for one in _undo(engine, guard, rule)]
     # MariaDB commits each: at no moment is there none.
-    _change(engine, guard, [*half_made, *_ddl(engine, guard), *others])
+    statements = [*half_made, *_ddl(engine, guard), *others]
+    doing = f"change the triggers of {guard.table.name}"
+    run_or_leave_to_owner(engine, statements, guard.table.name, ChangeoverError, doing)
 
 
 def drop_pair_guard(engine: Engine, guard: PairGuard) -> None:
     """Take those of all rules away. Raises: as make_pair_guard."""
     dropped = [one for rule in PairRule for one in _undo(engine, guard, rule)]
-    _change(engine, guard, dropped)
+    doing = f"change the triggers of {guard.table.name}"
+    run_or_leave_to_owner(engine, dropped, guard.table.name, ChangeoverError, doing)
 
 
 def guarded_by(engine: Engine, guard: PairGuard) -> set[PairRule]:
@@ -80,15 +82,6 @@ def guarded_by(engine: Engine, guard: PairGuard) -> set[PairRule]:
         place = _table(engine, guard).replace("'", "''")
         found = {str(row[0]) for row in connection.exec_driver_sql(for_driver(engine, asked.format(place, schema)))}
     return {rule for rule in PairRule if {f"{guard.named(rule)}_i", f"{guard.named(rule)}_u"} <= found}
-
-
-def _change(engine: Engine, guard: PairGuard, statements: list[str]) -> None:
-    try:
-        run_patiently(engine, statements, guard.table.name, ChangeoverError)
-    except DBAPIError as error:
-        if not is_not_allowed(error):
-            raise
-        raise left_to_owner(ChangeoverError, f"change the triggers of {guard.table.name}", statements) from None
 
 
 def _conditions(guard: PairGuard, plain: str, sealed: str, changed: Callable[[str], str]) -> tuple[str, str]:
