@@ -18,6 +18,7 @@ from vault.cli.retirement_wait import retirement_wait
 from vault.cli.still_needed import StillNeeded
 from vault.errors import NotClearedError, PolicyError
 from vault.project import Project
+from vault.retirement.namesakes import namesakes
 from vault.triggers.patient_ddl import PATIENCE
 
 KeyIdArgument = Annotated[bytes, typer.Argument(parser=parse_key_id, metavar="KEY_ID", help="Its 8 hex digits.")]
@@ -141,6 +142,8 @@ def say_looked(project: Project, record: KeyRecord) -> None:
     """Of a database that was cleared: and what nobody looked at."""
     say(f"Nothing in the database of this policy needs {record.purpose} key {record.key_id.hex()}.")
     say("Not looked at: replicas that are behind, backups. What names the key there is lost with it.")
+    for place in namesakes(project.engine, project.tables.values()):
+        say(f"Not looked at: {place}, a table of the same name: clear it by a policy whose search_path leads there.")
     unseen = StillNeeded(project).unseen(record) if record.purpose is Purpose.DATA else {}
     for label, count in unseen.items():
         say(f"Not looked at: {label}, of which the key sealed up to {count} values; the policy does not name it.")

@@ -18,10 +18,12 @@ __all__ = ["DatabaseIdentity", "identify"]
 
 PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
 LONGEST_PLACE: Final = 500
+LONGEST_INSTANCE: Final = 150
 # Each may be refused to a role, or not be there.
 CLUSTER: Final = "SELECT system_identifier FROM pg_catalog.pg_control_system()"
 NUMBER: Final = "SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
 SINCE: Final = "SELECT extract(epoch FROM pg_catalog.pg_postmaster_start_time())"  # in microseconds
+SCHEMA: Final = "SELECT pg_catalog.current_schema()"  # in which tables are that are named without one
 NAME: Final = {"postgresql": "SELECT pg_catalog.current_database()", "mysql": "SELECT DATABASE()"}
 SERVER: Final = "SELECT @@server_uid"
 
@@ -78,9 +80,12 @@ def _served(connection: Any, cursor: Any, backend: str, url: URL, here: str) -> 
     if local:
         place += f" on {here}"
     if family == "postgresql":
-        cluster, number, since = (_one(connection, cursor, question) for question in (CLUSTER, NUMBER, SINCE))
-        instance = f"{cluster} {number} {since}" if cluster and number and since else ""
-        return DatabaseIdentity(place[:LONGEST_PLACE], f"{cluster} {number}", instance)
+        asked = (CLUSTER, NUMBER, SCHEMA, SINCE)
+        cluster, number, schema, since = (_one(connection, cursor, question) for question in asked)
+        if schema not in {"", "public"}:
+            place += f", schema {schema}"
+        instance = f"{cluster} {number} {schema} {since}" if cluster and number and since else ""
+        return DatabaseIdentity(place[:LONGEST_PLACE], f"{cluster} {number} {schema}", instance[:LONGEST_INSTANCE])
     return DatabaseIdentity(place[:LONGEST_PLACE], _one(connection, cursor, SERVER) if local else "")
 
 

@@ -17,7 +17,7 @@ database_table: Final = Table(
     Column("keyring_id", LargeBinary(16).with_variant(VARBINARY(16), "mysql", "mariadb"), primary_key=True),
     Column("identity", exact_text(64), primary_key=True),  # SHA-256 of what it is told apart by, hexadecimal
     Column("place", exact_text(500), nullable=False),  # as an operator reads it
-    Column("instance", exact_text(100), nullable=False),  # the run of a server; empty where none is told
+    Column("instance", exact_text(150), nullable=False),  # the run of a server; empty where none is told
     Column("first_seen", exact_text(32), nullable=False),  # ISO 8601, UTC, microseconds
     Column("last_seen", exact_text(32), nullable=False),
     Column("forgotten_at", exact_text(32)),  # an operator said that it is no more

@@ -65,9 +65,24 @@ def test_two_databases_of_one_server_are_two_and_an_ordinary_role_is_told(
     assert found == identity(postgres_url)
     assert found is not None
     assert found.instance.startswith(f"{found.said} ")
-    cluster, number = found.said.split()
+    cluster, number, schema = found.said.split()
+    assert schema == "public"
     assert int(cluster) > 0
     assert int(number) > 0
+
+
+@pytest.mark.postgres
+def test_two_schemas_of_one_database_are_two(postgres_url: str) -> None:
+    engine = create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE SCHEMA ward"))
+    ward = create_engine(make_url(postgres_url).update_query_dict({"options": "-csearch_path=ward"}))
+    found = _identified(ward, "one")
+    ward.dispose()
+    engine.dispose()
+    assert found is not None
+    assert found.place == f"{identity(postgres_url).place}, schema ward"
+    assert found.instance != identity(postgres_url).instance
 
 
 @pytest.mark.mariadb
