@@ -16,7 +16,7 @@ from vault.jobs.events import Advanced, Waiting, WorkerLost
 from vault.jobs.heart import Heart
 from vault.jobs.job_store import JobStore, JobWish, Taken
 from vault.jobs.one_pass import PassResult
-from vault.jobs.parts import Part, Parts, Progress
+from vault.jobs.parts import Part, Parts, Progress, forget_parts
 from vault.jobs.quarantine import of_pass
 from vault.jobs.shared_job import SharedJob
 from vault.jobs.walking.key_range import KeyRange
@@ -61,6 +61,7 @@ class SharedPass:
         outage, parts = job.outage(), Parts(store, taken)
         split_before = outage.outlast(parts.stored)
         if not split_before and total - taken.seen < self.worth_it:
+            outage.outlast(lambda: forget_parts(store, taken))
             return job.pass_alone(store, taken, heart, total)
         given = split_before or outage.outlast(lambda: parts.begin(self._ranges(job, taken, total)))
         return _Running(self, job, store, taken, heart, total, parts, given).run()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pytest
-from sqlalchemy import Engine, create_engine, insert, text
+from sqlalchemy import Engine, create_engine, insert, select, text
 
 from kms import UnavailableError
 from tests.servers.databases import SERVERS
@@ -16,6 +16,7 @@ from vault.errors import JobError
 from vault.jobs.engine import Job, JobSettings
 from vault.jobs.events import Event, RowFailed
 from vault.jobs.job_store import JobName, JobState, JobStore, Taken
+from vault.jobs.job_tables import part_table
 from vault.jobs.parts import Parts
 from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.workers.kept_open import KeptOpen, sessions
@@ -119,6 +120,16 @@ def test_of_a_run_that_is_over_nothing_is_begun(engine: Engine) -> None:
     assert run_part(task) == PartReport(stopped=True)
     assert "is run by another process" in run_part(replace(task, run="another")).failure
     assert bodies(engine) == ["a"] * 30
+
+
+def test_of_few_rows_the_run_does_the_pass_itself(engine: Engine) -> None:
+    store, taken, _ = given(engine)
+    store.tell(taken, JobState.STOPPED)
+    with ThreadPoolExecutor(1) as threads:
+        shared = SharedPass(NotesRecipe("not opened"), WorkersOf(threads, 2), worth_it=31)
+        assert Job(Capitals(), engine, SETTINGS, shared=shared).run().rewritten == 30
+    with engine.connect() as connection:
+        assert connection.execute(select(part_table)).all() == [], "another run's, of another goal"
 
 
 @pytest.mark.parametrize("database_url", SERVERS, indirect=True)
