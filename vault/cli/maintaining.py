@@ -75,7 +75,7 @@ def maintain(
                     moment = records.now()
                     run = MaintenanceRun(records, window, say, around.stop, heart.is_stopping)
                     ended = run.run(looks(context, counts=metrics is not None))
-                    worst = _worst(ended, stopped=around.stop.is_set())
+                    worst = _worst(ended, stopped=around.stop.is_set() or heart.is_stopping())
                     records.note(Step.MAINTAIN, "", Result(worst, ""), moment)
             except JobRunningError:
                 _line({"event": "maintenance", "outcome": "left", "told": BUSY}, BUSY, as_json=as_json)

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -17,6 +18,8 @@ from vault.maintenance.window import Window
 
 __all__ = ["Done", "Looks", "MaintenanceRun", "failed_result"]
 
+# Ours: how often it is looked whether the end has come.
+LOOK_SECONDS: Final = 0.5
 EXPECTED: Final = (VaultError, KmsError, SQLAlchemyError, OSError)
 # What is due now of each step: asked when the steps before it are done, since they change it.
 Looks = Mapping[Step, Callable[[], Sequence[Task]]]
@@ -52,17 +55,13 @@ class MaintenanceRun:
     def run(self, looks: Looks) -> list[Done]:
         """One failure does not keep the other steps from being done. Raises: JobRunningError when the turn is lost."""
         ended: list[Done] = []
-        timer = self._timer()
-        try:
+        with self._watched():
             for step, look in looks.items():
                 if self._is_over():
                     break
                 for one in self._step(step, look):
                     self.tell(one)
                     ended.append(one)
-        finally:
-            if timer is not None:
-                timer.cancel()
         return ended
 
     def _step(self, step: Step, look: Callable[[], Sequence[Task]]) -> Sequence[Done]:
@@ -100,13 +99,27 @@ class MaintenanceRun:
     def _is_over(self) -> bool:
         return self.stop.is_set() or self.is_lost()
 
-    def _timer(self) -> threading.Timer | None:
-        if self.window.seconds is None:
-            return None
-        timer = threading.Timer(self.window.left(self.clock()), self.stop.set)
-        timer.daemon = True
-        timer.start()
-        return timer
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Meanwhile what runs is asked to stop when the window ends, or the turn."""
+        ended = threading.Event()
+        thread = threading.Thread(target=self._watch, args=(ended,), name="noisevault maintain", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _watch(self, ended: threading.Event) -> None:
+        while not ended.wait(min(LOOK_SECONDS, self.window.left(self.clock()))):
+            try:
+                over = self.is_lost() or self.window.left(self.clock()) <= 0
+            except JobRunningError:  # the run itself finds it out when the work has stopped
+                over = True
+            if over:
+                self.stop.set()
+                return
 
 
 def failed_result(error: BaseException) -> Result:

@@ -22,7 +22,7 @@ from vault.bridge import declare_budgets, open_ledger
 from vault.cli import main, maintaining
 from vault.cli.maintenance_context import MaintenanceContext
 from vault.jobs.engine import JobSettings
-from vault.jobs.job_store import JobStore
+from vault.jobs.job_store import JobName, JobStore, JobWish
 from vault.jobs.pace import PaceSettings
 from vault.project import Project
 from vault.rows.raw_table import raw_table
@@ -132,6 +132,19 @@ def test_killed_in_the_middle_the_next_run_takes_the_turn_and_goes_on(project: P
     assert len(after) == ROWS
     assert {person: after[person] for person in before} == before
     assert jobs(project) == {"maintain": "complete", "reencrypt": "complete"}
+
+
+def test_an_operator_stops_it_from_elsewhere_and_what_it_runs(project: Project, tmp_path: Path) -> None:
+    store = JobStore(project.engine)
+    with maintaining_processes(tmp_path, 1, rate=SLOW) as ((process,), said):
+        until_some_are_moved(project, process)
+        (row,) = (row for row in store.all() if row["job"] == "maintain")
+        store.wish(JobName(row["job"], row["table_name"], row["part"]), JobWish.STOP)
+        status, out = said.get(timeout=LONGEST)
+    assert status == 4
+    assert "reencrypt visit: stopped" in out
+    assert "verify visit" not in out
+    assert 0 < len(moved(project)) < ROWS
 
 
 def test_at_the_end_of_its_window_it_stops_after_its_batch_and_the_next_run_goes_on(

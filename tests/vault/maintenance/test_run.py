@@ -1,6 +1,7 @@
 """A run: in order, one failure apart from the others, nothing begun that would not end, everything written down."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -94,8 +95,7 @@ def test_at_the_end_of_the_window_what_runs_is_asked_to_stop_and_nothing_more_is
         assert stop.wait(30)
         return Result(Outcome.STOPPED, "after its batch")
 
-    begun = [0.0]
-    run = MaintenanceRun(local_records, Window(0.2, 0.0), lambda _: None, clock=lambda: begun[0])
+    run = MaintenanceRun(local_records, Window(2.0, time.monotonic()), lambda _: None)
     ended = run.run(
         {
             Step.REENCRYPT: lambda: [task(Step.REENCRYPT, until_stopped, 9, resumes=True)],
@@ -125,6 +125,30 @@ def test_a_run_that_has_lost_its_turn_does_nothing_more(local_records: Maintenan
             {Step.ROTATE: lambda: [task(Step.ROTATE, fails)]}
         )
     assert local_records.read() == {}
+
+
+@pytest.mark.parametrize("taken_over", [False, True])
+def test_what_runs_is_asked_to_stop_when_an_operator_wishes_it_or_another_took_the_turn(
+    local_records: MaintenanceRecords, taken_over: bool
+) -> None:
+    working = threading.Event()
+
+    def lost() -> bool:
+        if working.is_set() and taken_over:
+            raise JobRunningError("maintain", "*")
+        return working.is_set()
+
+    def until_stopped(stop: threading.Event) -> Result:
+        working.set()
+        assert stop.wait(30)
+        working.clear()
+        return Result(Outcome.STOPPED, "after its batch")
+
+    run = MaintenanceRun(local_records, ENDLESS, lambda _: None, is_lost=lost)
+    ended = run.run(
+        {Step.REENCRYPT: lambda: [task(Step.REENCRYPT, until_stopped)], Step.VERIFY: lambda: [task(Step.VERIFY, well)]}
+    )
+    assert outcomes(ended) == [(Step.REENCRYPT, Outcome.STOPPED)]
 
 
 def test_what_a_driver_says_is_not_told() -> None:
