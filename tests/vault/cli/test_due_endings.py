@@ -117,6 +117,22 @@ def test_a_field_that_the_policy_does_not_name_keeps_its_key(rotated: Project) -
     rotated.close()
 
 
+@pytest.mark.postgres
+def test_a_table_of_the_same_name_in_another_schema_keeps_the_key(tmp_path: Path, postgres_url: str) -> None:
+    project = filled_project(tmp_path, database_url=postgres_url)
+    project.opened.keyring.lifecycle.rotate(Purpose.DATA)
+    let_rest(project.opened.key_store.engine)
+    context = context_of(project, retire=True, destroy=True)
+    reencrypt(context)
+    with project.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE SCHEMA other")
+        connection.exec_driver_sql("CREATE TABLE other.visit (LIKE public.visit)")
+    ((outcome, told),) = end(context)
+    assert (outcome, state(project)) == (Outcome.FAILED, KeyState.DEACTIVATED)
+    assert "other.visit" in told
+    project.close()
+
+
 def test_an_index_key_in_use_and_ledger_keys_stay(rotated: Project) -> None:
     """Of the ledger keys one that no entry names, too: its turn is over, but a person decides."""
     for purpose in (Purpose.INDEX, Purpose.LEDGER, Purpose.LEDGER):
