@@ -7,13 +7,13 @@ old program wrote to the plaintext alone is not lost. A plaintext that the field
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, RowMapping, Select, Table
+from sqlalchemy import Column, ColumnElement, RowMapping, Select
 
 from vault.definitions.index_slot import SLOTS, term_column
 from vault.errors import FieldError
 from vault.index.field_plan import FieldPlan
 from vault.jobs.change import Change, Failed
-from vault.jobs.migrating.two_columns import TwoColumns
+from vault.jobs.migrating.field_work import FieldWork
 from vault.jobs.walking.key_pages import key_of
 from vault.opened import OpenedVault
 
@@ -23,24 +23,17 @@ NO_TERM: Final = "no term"
 _Due = tuple[RowMapping, Any, Mapping[str, bytes | None]]
 
 
-class Backfill:
+class Backfill(FieldWork):
     """The work of one field of a table. Satisfies Work, Rehearses and OverlooksRows."""
 
+    kind = "backfill"
+
     def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: str = "") -> None:
-        """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
-        self.proving = proving
-        self._pair = TwoColumns(column, opened)
+        """As FieldWork."""
+        super().__init__(column, opened, proving=proving)
         self.refresh()
         # By their names in the definition those in the database, which may be others.
         self._stored = dict(zip(self._plan.columns, (c.name for c in self._pair.owner.term_columns), strict=True))
-
-    @property
-    def name(self) -> str:
-        return self._pair.job("backfill")
-
-    @property
-    def table(self) -> Table:
-        return self._pair.table
 
     @property
     def goal(self) -> str:
@@ -51,10 +44,6 @@ class Backfill:
     @property
     def reads(self) -> list[str]:
         return [*self._pair.reads, *self._stored.values()]
-
-    @property
-    def compares(self) -> list[str]:
-        return self._pair.compared
 
     @property
     def sets(self) -> list[str]:

@@ -7,13 +7,12 @@ something else than its sealed value, which no write through the mapping leaves.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, RowMapping, Select, Table
+from sqlalchemy import ColumnElement, RowMapping, Select
 
 from vault.errors import FieldError
 from vault.jobs.change import Change, Failed
-from vault.jobs.migrating.two_columns import TwoColumns
+from vault.jobs.migrating.field_work import FieldWork
 from vault.jobs.walking.key_pages import key_of
-from vault.opened import OpenedVault
 
 __all__ = ["Clear"]
 
@@ -22,40 +21,14 @@ OTHER: Final = "the plaintext is not what is sealed beside it, and would be lost
 PLAINTEXT: Final = "plaintext"
 
 
-class Clear:
+class Clear(FieldWork):
     """The work of one field of a table. Satisfies Work and Rehearses."""
 
-    def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: str = "") -> None:
-        """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
-        self.proving = proving
-        self._pair = TwoColumns(column, opened)
-
-    @property
-    def name(self) -> str:
-        return self._pair.job("clear")
-
-    @property
-    def table(self) -> Table:
-        return self._pair.table
-
-    @property
-    def goal(self) -> str:
-        return self._pair.goal(proving=self.proving)
-
-    @property
-    def reads(self) -> list[str]:
-        return self._pair.reads
-
-    @property
-    def compares(self) -> list[str]:
-        return self._pair.compared
+    kind = "clear"
 
     @property
     def sets(self) -> list[str]:
         return [self._pair.plaintext]
-
-    def refresh(self) -> None:
-        """Nothing is learnt later."""
 
     def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
         pair, changes, failed = self._pair, [], []

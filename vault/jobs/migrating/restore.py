@@ -8,11 +8,11 @@ hold, is left, and listed.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, RowMapping, Select, Table
+from sqlalchemy import Column, ColumnElement, RowMapping, Select
 
 from vault.errors import FieldError
 from vault.jobs.change import Change, Failed
-from vault.jobs.migrating.two_columns import TwoColumns
+from vault.jobs.migrating.field_work import FieldWork
 from vault.jobs.walking.key_pages import key_of
 from vault.mapping.declared_type import refuse_too_long, restored
 from vault.opened import OpenedVault
@@ -22,42 +22,20 @@ __all__ = ["Restore"]
 HAS_NUL: Final = "the text has a NUL, which not every database keeps in text: change the value first"
 
 
-class Restore:
+class Restore(FieldWork):
     """The work of one field of a table. Satisfies Work, Rehearses and OverlooksRows."""
 
+    kind = "restore"
+
     def __init__(self, column: "Column[Any]", opened: OpenedVault, *, proving: str = "") -> None:
-        """column: the sealed one. proving: as TwoColumns.goal. Raises: as TwoColumns."""
-        self.proving = proving
-        self._pair = TwoColumns(column, opened)
+        """As FieldWork."""
+        super().__init__(column, opened, proving=proving)
         self._check = refuse_too_long(self._pair.owner.plaintext_type)
         self._convert = restored(self._pair.owner.type.stored)
 
     @property
-    def name(self) -> str:
-        return self._pair.job("restore")
-
-    @property
-    def table(self) -> Table:
-        return self._pair.table
-
-    @property
-    def goal(self) -> str:
-        return self._pair.goal(proving=self.proving)
-
-    @property
-    def reads(self) -> list[str]:
-        return self._pair.reads
-
-    @property
-    def compares(self) -> list[str]:
-        return self._pair.compared
-
-    @property
     def sets(self) -> list[str]:
         return [self._pair.plaintext, self._pair.sealed]
-
-    def refresh(self) -> None:
-        """Nothing is learnt later."""
 
     def renew(self, rows: Sequence[RowMapping]) -> tuple[list[Change], list[Failed]]:
         due, failed = self._due(rows)

@@ -73,7 +73,7 @@ def test_a_run_that_is_killed_is_gone_on_with(at: Clients, tmp_path: Path) -> No
         from vault.attach import attach
         from vault.jobs.migrating.backfill import Backfill
         from vault.jobs.engine import Job
-from vault.jobs.job_settings import JobSettings
+        from vault.jobs.job_settings import JobSettings
         from vault.jobs.pace import PaceSettings
         from vault.opened import OpenedVault
 
