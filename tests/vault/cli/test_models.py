@@ -95,8 +95,8 @@ def test_every_command_takes_mapped_classes(application: Run, tmp_path: Path) ->
     application("rotate")
     let_rest(make_tables(tmp_path).opened.key_store.engine)
     old = next(one for one in json.loads(keys) if one["purpose"] == "data")["key_id"]
-    refused = application("keys", "retire", old, "--confirm", "main", *NAMED)
-    assert f"key {old} is needed by 4 values of visit.national_id" in refused.err
+    refused = application("keys", "retire", old, "--confirm", "main", "--no-reencrypt", *NAMED)
+    assert (refused.status, f"{old} is needed by 4 values of visit.national_id" in refused.err) == (1, True), refused
     assert application("reencrypt", *NAMED).out.count("rows rewritten") == 2
     retired = application("keys", "retire", old, "--confirm", "main", "--wait", "0s", "--short-wait", *NAMED)
     assert retired.status == 0, retired.err
