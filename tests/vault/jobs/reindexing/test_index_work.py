@@ -4,13 +4,16 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from kms import Purpose
 from tests.vault.projects import make_project
 from vault.changeover.phase import Phase, Subject
 from vault.changeover.store import ChangeoverStore
+from vault.errors import ChangeoverError
 from vault.index.change import begin_field_changes
 from vault.jobs.reindexing.index_members import members_of
-from vault.jobs.reindexing.index_work import emptying, filling
+from vault.jobs.reindexing.index_work import emptying, filling, require_left
 from vault.mapping.definitions import definition_of
 
 
@@ -24,7 +27,13 @@ def test_both_are_of_the_member_s_table_and_slot(tmp_path: Path) -> None:
         opened.keyring.beside.end()
         subject = Subject("visit", "national_id", "bidx")
         members = members_of(subject, project.tables.values(), opened)
-        fill, empty = filling(members, "b", opened.keyring.beside.end), emptying(members, "a")
+        fill, empty = (
+            filling(members, "b", opened.keyring.beside.end),
+            emptying(members, "a", lambda: require_left(changeovers, subject, "a")),
+        )
         assert (fill.name, fill.slot, fill.table.fullname) == ("reindex", "b", "visit")
         assert (empty.name, empty.slot, empty.sets) == ("reindex-empty", "a", ["national_id_bidx_a"])
         assert fill.sets == ["national_id_bidx_b"]
+        with pytest.raises(ChangeoverError, match="slot a is not left any more"):
+            empty.refresh()  # which is written still
+        require_left(changeovers, subject, "c")
