@@ -15,7 +15,7 @@ from vault.cli.job_keys import job_keys
 from vault.cli.running_jobs import running_jobs
 from vault.cli.still_needed import StillNeeded
 from vault.databases.database_register import DatabaseRegister
-from vault.errors import NotClearedError
+from vault.errors import KeyInUseError, NotClearedError
 from vault.jobs.engine import Job
 from vault.jobs.job_settings import JobSettings
 from vault.jobs.reencrypt import Reencrypt
@@ -44,14 +44,21 @@ class KeyClearing:
     def require_cleared(self, record: KeyRecord, since: datetime) -> None:
         """Clear this database; then every other that is registered must be, since then.
 
-        A ledger key, and one that never sealed, are counted and nothing else: a trigger against a key whose turn to
-        seal comes later would refuse every write.
+        One that never sealed is counted and nothing else: a trigger against a key whose turn to seal comes later would
+        refuse every write. A ledger key that had its turn stays: no trigger guards a ledger, and another policy's is
+        not seen from here.
         Raises: KeyInUseError, NotClearedError; typer.Exit when a signal stopped the job.
         """
         needed = StillNeeded(self.project)
-        if record.purpose is Purpose.LEDGER or self._state.has_turn_to_come(record):
+        comes_later = self._state.has_turn_to_come(record)
+        if comes_later or record.purpose is Purpose.LEDGER:
             needed.refuse_used(record)
-            return
+            if comes_later:
+                return
+            raise KeyInUseError(
+                f"ledger key {record.key_id.hex()} was active: the ledger of another policy, or a process that sleeps,"
+                " may have entries and answers by it, which nobody reads without it, so the key stays"
+            )
         opened = self.project.opened
         clearances = Clearances(opened.key_store, record.keyring_id)
         identity = identity_of(self.project.engine)

@@ -19,6 +19,8 @@ from tests.vault.cli.test_ending_keys import keys, rest
 from tests.vault.projects import make_project, visit, write_policy
 from vault.bridge import declare_budgets, open_ledger
 from vault.cli.key_clearing import KeyClearing
+from vault.cli.still_needed import StillNeeded
+from vault.errors import KeyInUseError
 from vault.jobs.job_settings import JobSettings
 from vault.jobs.pace import PaceSettings
 from vault.policy import Policy
@@ -148,17 +150,38 @@ def test_k11_07_of_an_index_key_says_what_to_run_and_makes_no_trigger(loaded: Ru
     engine.dispose()
 
 
-def test_a_ledger_key_is_only_counted(tmp_path: Path) -> None:
+def test_a_ledger_key_that_was_active_stays_though_this_ledger_does_not_name_it(tmp_path: Path) -> None:
+    """The ledger of another policy with the same keyring may: its entries and answers would be lost."""
     project = make_project(tmp_path)
     keyring = project.opened.keyring
     declare_budgets(open_ledger(project.policy, keyring), project.policy)
-    keyring.lifecycle.rotate(Purpose.LEDGER)
-    unused = keyring.lifecycle.rotate(Purpose.LEDGER)
+    shared = keyring.lifecycle.rotate(Purpose.LEDGER)
+    other = project.policy.model_copy(
+        update={"vault": project.policy.vault.model_copy(update={"ledger": f"sqlite:///{tmp_path / 'other.db'}"})}
+    )
+    ledger = open_ledger(other, keyring)
+    declare_budgets(ledger, other)
     keyring.lifecycle.rotate(Purpose.LEDGER)
     let_rest(project.opened.key_store.engine)
-    record = next(one for one in keyring.records() if one.key_id == unused.key_id)
-    assert record.state is KeyState.DEACTIVATED
-    KeyClearing(project).require_cleared(record, record.changed_at)
+    assert StillNeeded(project).uses(shared) == []
+    with pytest.raises(KeyInUseError, match=r"was active: the ledger of another policy, .* so the key stays"):
+        retire(project, shared.key_id)
+    ledger.verify_audit()
+    ledger.close()
+    project.close()
+
+
+def test_a_ledger_key_that_never_was_active_is_only_counted(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    keyring = project.opened.keyring
+    declare_budgets(open_ledger(project.policy, keyring), project.policy)
+    waiting = keyring.lifecycle.prepare(Purpose.LEDGER)
+    retire(project, waiting.key_id)
+    let_rest(project.opened.key_store.engine)
+    keyring.lifecycle.destroy(
+        waiting.key_id, look=lambda found: KeyClearing(project).require_cleared(found, found.changed_at)
+    )
+    assert keyring.records(Purpose.LEDGER)[-1].state is KeyState.DESTROYED
     assert refused(project) == frozenset()
     project.close()
 
