@@ -15,10 +15,9 @@ from vault.cli.key_clearing import KeyClearing
 from vault.cli.maintenance_context import MaintenanceContext
 from vault.cli.retirement_wait import retirement_wait
 from vault.cli.still_needed import StillNeeded
-from vault.errors import KeyInUseError, NotClearedError
+from vault.errors import NotClearedError
 from vault.maintenance.step import Outcome, Result, Step, Task
 from vault.retirement.clearances import Clearances
-from vault.retirement.namesakes import namesakes
 from vault.rows.key_uses import pinned_slots
 from vault.triggers.patient_ddl import PATIENCE
 
@@ -103,22 +102,11 @@ def _look(context: MaintenanceContext, since: datetime) -> Callable[[KeyRecord],
 
     def look(found: KeyRecord) -> None:
         StillNeeded(context.project).refuse_unseen(found, [])
-        _refuse_namesakes(context, found)
+        StillNeeded(context.project).refuse_namesakes(found, [])
         KeyClearing(context.project, reencrypt=False).require_cleared(found, since)
 
     return look
 
-
-def _refuse_namesakes(context: MaintenanceContext, record: KeyRecord) -> None:
-    """Raises: KeyInUseError where tables of the same name lie in schemas that the policy does not lead to."""
-    places = namesakes(context.project.engine, context.tables)
-    if places:
-        key_id = record.key_id.hex()
-        raise KeyInUseError(
-            f"{record.purpose} key {key_id} may be needed by {', '.join(places)}, of the same name as a table of the"
-            f" policy: clear them by a policy whose search_path leads there, then type: noisevault keys retire {key_id}"
-            f" --confirm {context.project.policy.vault.keyring} (or keys destroy)"
-        )
 
 
 def _task(context: MaintenanceContext, step: Step, record: KeyRecord, why: str, end: Callable[[], str]) -> Task:

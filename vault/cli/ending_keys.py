@@ -73,11 +73,16 @@ def retire(
     with open_project(policy, models) as project:
         waits = retirement_wait(project.policy.vault.declared_wait, wait, short=short_wait)
         clearing = KeyClearing(project, reencrypt, patience)
+
+        def look(found: KeyRecord) -> None:
+            StillNeeded(project).refuse_namesakes(found)
+            _require_cleared(clearing, found, found.changed_at, "retire")
+
         record = project.opened.keyring.lifecycle.retire(
             key_id,
             waits.length,
             shortest=waits.shortest,
-            look=lambda found: _require_cleared(clearing, found, found.changed_at, "retire"),
+            look=look,
         )
         until = to_the_minute(record.destroy_after) if record.destroy_after else ""
         say(f"key {key_id.hex()} is retired: it seals and opens nothing")
@@ -111,6 +116,7 @@ def destroy(
 
         def look(record: KeyRecord) -> None:
             StillNeeded(project).refuse_unseen(record, looked_at or [])
+            StillNeeded(project).refuse_namesakes(record, looked_at or [])
             _require_cleared(KeyClearing(project, patience=patience), record, record.destroy_after, "destroy")
 
         project.opened.keyring.lifecycle.destroy(key_id, look=look)
@@ -142,8 +148,8 @@ def say_looked(project: Project, record: KeyRecord) -> None:
     """Of a database that was cleared: and what nobody looked at."""
     say(f"Nothing in the database of this policy needs {record.purpose} key {record.key_id.hex()}.")
     say("Not looked at: replicas that are behind, backups. What names the key there is lost with it.")
-    for place in namesakes(project.engine, project.tables.values()):
-        say(f"Not looked at: {place}, a table of the same name: clear it by a policy whose search_path leads there.")
+    for place in namesakes(project.engine, list(project.tables.values())):
+        say(f"Not guarded: {place}, a table of the same name: clear it by a policy whose URL leads there.")
     unseen = StillNeeded(project).unseen(record) if record.purpose is Purpose.DATA else {}
     for label, count in unseen.items():
         say(f"Not looked at: {label}, of which the key sealed up to {count} values; the policy does not name it.")

@@ -9,6 +9,7 @@ from vault.bridge import ledger_engine
 from vault.cli.ledger_key_uses import ledger_uses
 from vault.errors import KeyInUseError
 from vault.project import Project
+from vault.retirement.namesakes import namesake_uses, namesakes
 from vault.rows.header_counts import TableCounts
 from vault.rows.key_uses import KeyUse, pinned_slots, terms_under, uses_in, values_under
 
@@ -70,6 +71,27 @@ class StillNeeded:
         seen = {field.definition.label for field in fields}
         counts = self.project.opened.keyring.seal_counts()
         return {label: n for (key_id, label), n in counts.items() if key_id == record.key_id and label not in seen}
+
+    def refuse_namesakes(self, record: KeyRecord, looked_at: Collection[str] | None = None) -> None:
+        """Raises: KeyInUseError where tables of the same name in other schemas name the key; and, but for those that
+        were looked at, where this role may not read one. looked_at: None: that is told, and not refused.
+        """
+        if record.purpose is not Purpose.DATA:
+            return
+        engine = self.project.engine
+        uses, unread = namesake_uses(engine, namesakes(engine, list(self.project.tables.values())), record.key_id)
+        if uses:
+            raise KeyInUseError(
+                f"data key {record.key_id.hex()} is needed by {', '.join(map(str, uses))}, which the policy does not"
+                " name: move them by a policy whose URL leads to that schema, with the same command"
+            )
+        left = [] if looked_at is None else sorted({str(one) for one in unread} - set(looked_at))
+        if left:
+            options = " ".join(f"--looked-at {place}" for place in left)
+            raise KeyInUseError(
+                f"this role may not read {', '.join(left)}, tables of the same name, where data key"
+                f" {record.key_id.hex()} may be needed: when nothing there names the key, add {options}"
+            )
 
     def refuse_unseen(self, record: KeyRecord, looked_at: Collection[str]) -> None:
         """Raises: KeyInUseError for fields outside of the policy that the key sealed, unless they were looked at."""
