@@ -6,8 +6,9 @@ from contextlib import closing
 from rich.console import Console
 
 from dp import DpError
-from kms import KmsError
+from kms import KeyState, KmsError
 from vault.bridge import budgets_that_differ, open_ledger
+from vault.cli.key_clearing import KeyClearing
 from vault.cli.key_faults import key_faults, say_faults
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, PolicyOption, open_project
@@ -43,6 +44,7 @@ def faults(project: Project) -> Iterator[str]:
             yield str(error)
     for name in project.tables:
         yield from unreadable_values(project, name, live)
+    yield from unrefused_keys(project)
 
 
 def unreadable_values(project: Project, name: str, live: frozenset[bytes]) -> Iterator[str]:
@@ -53,3 +55,15 @@ def unreadable_values(project: Project, name: str, live: frozenset[bytes]) -> It
         count = sum(batch.unreadable for batch in scan.batches())
         if count:
             yield f"{name}.{column}: {count} values do not open"
+
+
+def unrefused_keys(project: Project) -> Iterator[str]:
+    """Destroyed keys by which a process that slept may write a row that nobody ever opens."""
+    destroyed = {record.key_id for record in project.opened.keyring.records() if record.state is KeyState.DESTROYED}
+    for table, gone in KeyClearing(project).unrefused() if destroyed else ():
+        ids = sorted(key_id.hex() for key_id in gone & destroyed)
+        if ids:
+            yield (
+                f"{table.fullname} was made anew, and no trigger refuses what destroyed keys sealed ({', '.join(ids)});"
+                f" make them by: noisevault keys destroy {ids[0]} --confirm {project.opened.keyring.name}"
+            )

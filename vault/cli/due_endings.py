@@ -11,6 +11,7 @@ from typing import Final
 
 from kms import KeyRecord, KeyState, Purpose
 from kms.utc_text import to_the_minute
+from vault.cli.due_refusals import due_refusals
 from vault.cli.key_clearing import KeyClearing
 from vault.cli.maintenance_context import MaintenanceContext
 from vault.cli.retirement_wait import retirement_wait
@@ -30,11 +31,14 @@ SCANS: Final = 2
 
 
 def due_retirement(context: MaintenanceContext) -> Sequence[Task]:
-    """Data keys when all tables were re-encrypted since, index keys when no slot is made by them; no ledger key."""
+    """Data keys when all tables were re-encrypted since, index keys when no slot is made by them; no ledger key.
+
+    First the triggers that are gone: what comes meanwhile by a destroyed key is lost.
+    """
     if not context.rules.retire:
         return []
     rest, now = timedelta(seconds=context.project.policy.vault.sealing_lease), context.records.now()
-    return [
+    endings = [
         _retirement(context, record)
         for record in context.keys
         if record.state is KeyState.DEACTIVATED
@@ -43,6 +47,7 @@ def due_retirement(context: MaintenanceContext) -> Sequence[Task]:
         and _seems_unneeded(context, record)
         and _may_try(context, Step.RETIRE, record, record.changed_at)
     ]
+    return [*due_refusals(context), *endings]
 
 
 def due_destruction(context: MaintenanceContext) -> Sequence[Task]:

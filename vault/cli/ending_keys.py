@@ -120,6 +120,8 @@ def destroy(
             _require_cleared(KeyClearing(project, patience=patience), record, record.destroy_after, "destroy")
 
         project.opened.keyring.lifecycle.destroy(key_id, look=look)
+        for table in KeyClearing(project, patience=patience).refuse_again():  # typed again, when it was made anew
+            say(f"{table} refuses again what was sealed by keys that ended")
         say(f"key {key_id.hex()} is destroyed: its wrapped bytes are erased from the key store")
         say(
             "An older backup of the key store has them still: with its key-encryption key it opens what the key sealed."

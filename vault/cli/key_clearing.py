@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import typer
 from rich.console import Console
@@ -23,6 +23,7 @@ from vault.mapping.definitions import sealed_columns
 from vault.project import Project
 from vault.retirement.clearances import Clearances
 from vault.retirement.clearing import Clearing, identity_of
+from vault.retirement.refused_keys import refuse_keys, refused_keys
 from vault.rows.key_uses import KeyUse
 from vault.triggers.patient_ddl import PATIENCE
 
@@ -30,6 +31,7 @@ __all__ = ["NOT_CLEARED", "KeyClearing", "end_with_not_cleared"]
 
 # Exit status: done here, and not yet in every database of the keyring.
 NOT_CLEARED = 3
+ENDED: Final = frozenset({KeyState.RETIRED, KeyState.DESTROYED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,23 @@ class KeyClearing:
         if missing:
             raise NotClearedError(record.key_id, tuple((one.name, one.place) for one in missing))
 
+    def unrefused(self) -> list[tuple[Table, frozenset[bytes]]]:
+        """The tables that let in keys which ended and were cleared here: made anew, a table has lost its triggers."""
+        if all(record.state not in ENDED for record in self._state.records):
+            return []
+        opened, engine = self.project.opened, self.project.engine
+        clearances = Clearances(opened.key_store, opened.keyring.id)
+        keys = frozenset(self._cleared_before(clearances, identity_of(engine).digest))
+        lacking = [(table, keys - refused_keys(engine, table)) for table in self._tables] if keys else []
+        return [(table, gone) for table, gone in lacking if gone]
+
+    def refuse_again(self) -> list[str]:
+        """Make those triggers anew, and give the tables. Raises: KeyInUseError."""
+        found = self.unrefused()
+        for table, gone in found:
+            refuse_keys(self.project.engine, table, gone, self.patience)
+        return [table.fullname for table, _ in found]
+
     @property
     def _state(self) -> KeyringState:
         keyring = self.project.opened.keyring
@@ -88,7 +107,6 @@ class KeyClearing:
 
     def _cleared_before(self, clearances: Clearances, digest: str) -> list[bytes]:
         """Keys that seal no more and that were cleared here: their triggers may have gone with a table made anew."""
-        ended = {KeyState.RETIRED, KeyState.DESTROYED}
         state = self._state
         known = {one.key_id: one for one in state.records}
         return [
@@ -97,7 +115,7 @@ class KeyClearing:
             if where == digest
             and scan.cleared_at is not None
             and key_id in known
-            and known[key_id].state in ended
+            and known[key_id].state in ENDED
             and not state.has_turn_to_come(known[key_id])
         ]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, inspect, select, update
 from sqlalchemy.exc import IntegrityError
 
 from kms.errors import KeyringError, SchemaVersionError
@@ -66,10 +66,15 @@ class Clearances:
             self._write(digest, key_id, row)
 
     def scans(self) -> Mapping[tuple[str, bytes], Scan]:
-        """The last of each database and key."""
-        self._require_tables()
-        with reading(self._store.engine) as connection:
-            rows = connection.execute(select(clearance_table).where(clearance_table.c.keyring_id == self._id)).all()
+        """The last of each database and key; none where none was ever noted. Makes no table."""
+        try:
+            with reading(self._store.engine) as connection:
+                check_schema_version(connection, COMPONENT, SCHEMA_VERSION)
+                rows = connection.execute(select(clearance_table).where(clearance_table.c.keyring_id == self._id)).all()
+        except SchemaVersionError:
+            if inspect(self._store.engine).has_table(clearance_table.name):
+                raise
+            return {}
         return {(scan.digest, scan.key_id): scan for scan in map(_from_row, rows)}
 
     def missing(self, key_id: bytes, since: datetime) -> list[RegisteredDatabase]:
