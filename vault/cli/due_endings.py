@@ -18,7 +18,6 @@ from vault.cli.retirement_wait import retirement_wait
 from vault.cli.still_needed import StillNeeded
 from vault.errors import NotClearedError
 from vault.maintenance.step import Outcome, Result, Step, Task
-from vault.retirement.clearances import Clearances
 from vault.rows.key_uses import pinned_slots
 from vault.triggers.patient_ddl import PATIENCE
 
@@ -76,8 +75,7 @@ def _may_try(context: MaintenanceContext, step: Step, record: KeyRecord, since: 
     if last is None:
         return True
     if last.outcome is Outcome.WAITING and last.begun_at >= since:
-        clearances = Clearances(context.project.opened.key_store, record.keyring_id)
-        return not clearances.missing(record.key_id, since)
+        return not KeyClearing(context.project).missing(record, since)
     return last.ended_at < since or context.records.now() - last.ended_at >= TRY_AGAIN
 
 

@@ -14,7 +14,8 @@ from vault.cli.job_ending import end_with, say_tally
 from vault.cli.job_keys import job_keys
 from vault.cli.running_jobs import running_jobs
 from vault.cli.still_needed import StillNeeded
-from vault.databases.database_register import DatabaseRegister
+from vault.databases.database_identity import DatabaseIdentity
+from vault.databases.database_register import DatabaseRegister, RegisteredDatabase
 from vault.errors import KeyInUseError, NotClearedError
 from vault.jobs.engine import Job
 from vault.jobs.job_settings import JobSettings
@@ -46,14 +47,14 @@ class KeyClearing:
     def require_cleared(self, record: KeyRecord, since: datetime) -> None:
         """Clear this database; then every other that is registered must be, since then.
 
-        One that never sealed is counted and nothing else: a trigger against a key whose turn to seal comes later would
-        refuse every write. A ledger key that had its turn stays: no trigger guards a ledger, and another policy's is
-        not seen from here.
+        One that never sealed, as the key store has it, is counted in each and nothing else: a trigger against a key
+        whose turn to seal comes later would refuse every write. A key store that was put back may have forgotten the turn.
+        A ledger key that had its turn stays: no trigger guards a ledger, and another policy's is not seen from here.
         Raises: KeyInUseError, NotClearedError; typer.Exit when a signal stopped the job.
         """
         needed = StillNeeded(self.project)
         comes_later = self._state.has_turn_to_come(record)
-        if comes_later or record.purpose is Purpose.LEDGER:
+        if record.purpose is Purpose.LEDGER:
             needed.refuse_used(record)
             if comes_later:
                 return
@@ -65,7 +66,25 @@ class KeyClearing:
         clearances = Clearances(opened.key_store, record.keyring_id)
         identity = identity_of(self.project.engine)
         DatabaseRegister(opened.key_store).see(record.keyring_id, identity)
-        Clearing(
+        if comes_later:
+            begun = clearances.now()
+            needed.refuse_used(record)
+            clearances.note(identity.digest, record.key_id, begun, 0)
+        else:
+            self._clearing(needed, record, identity, clearances).clear(record)
+        missing = self.missing(record, since)
+        if missing:
+            raise NotClearedError(record.key_id, tuple((one.name, one.place) for one in missing))
+
+    def missing(self, record: KeyRecord, since: datetime) -> list[RegisteredDatabase]:
+        """The databases in which the key may be needed still."""
+        clearances = Clearances(self.project.opened.key_store, record.keyring_id)
+        return clearances.missing(record.key_id, since, unguarded=self._state.has_turn_to_come(record))
+
+    def _clearing(
+        self, needed: StillNeeded, record: KeyRecord, identity: DatabaseIdentity, clearances: Clearances
+    ) -> Clearing:
+        return Clearing(
             self.project.engine,
             self._tables,
             identity,
@@ -74,10 +93,7 @@ class KeyClearing:
             lambda found: self._move(needed, record, found),
             self._cleared_before(clearances, identity.digest),
             self.patience,
-        ).clear(record)
-        missing = clearances.missing(record.key_id, since)
-        if missing:
-            raise NotClearedError(record.key_id, tuple((one.name, one.place) for one in missing))
+        )
 
     def unrefused(self) -> list[tuple[Table, frozenset[bytes]]]:
         """The tables that let in keys which ended and were cleared here: made anew, a table has lost its triggers."""

@@ -38,7 +38,10 @@ class Scan:
     found: int
     cleared_at: datetime | None
 
-    def clears(self, since: datetime) -> bool:
+    def clears(self, since: datetime, *, unguarded: bool = False) -> bool:
+        """unguarded: it is enough that nothing was found, where no trigger is to refuse the key."""
+        if unguarded:
+            return not self.found and self.scanned_at >= since
         return self.cleared_at is not None and self.cleared_at >= since
 
 
@@ -77,16 +80,18 @@ class Clearances:
             return {}
         return {(scan.digest, scan.key_id): scan for scan in map(_from_row, rows)}
 
-    def missing(self, key_id: bytes, since: datetime) -> list[RegisteredDatabase]:
-        """The registered databases, but for forgotten ones, that are not cleared since then.
+    def missing(self, key_id: bytes, since: datetime, *, unguarded: bool = False) -> list[RegisteredDatabase]:
+        """The registered databases, but for forgotten ones, that are not cleared since then. unguarded: as of a Scan.
 
         One that is served by the same run of a server as a cleared one is the same by another address.
         """
         scans = self.scans()
         counted = [one for one in self._register.databases(self._id) if one.counts]
         cleared = {
-            one.digest for one in counted if (one.digest, key_id) in scans and scans[one.digest, key_id].clears(since)
-        }
+            digest
+            for (digest, scanned), scan in scans.items()
+            if scanned == key_id and scan.clears(since, unguarded=unguarded)
+        } & {one.digest for one in counted}
         instances = {one.instance for one in counted if one.digest in cleared} - {""}
         return [one for one in counted if one.digest not in cleared and one.instance not in instances]
 

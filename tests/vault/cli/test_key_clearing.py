@@ -20,11 +20,15 @@ from tests.vault.projects import make_project, visit, write_policy
 from vault.bridge import declare_budgets, open_ledger
 from vault.cli.key_clearing import KeyClearing
 from vault.cli.still_needed import StillNeeded
-from vault.errors import KeyInUseError
+from vault.databases.database_identity import DatabaseIdentity
+from vault.databases.database_register import DatabaseRegister
+from vault.errors import KeyInUseError, NotClearedError
 from vault.jobs.job_settings import JobSettings
 from vault.jobs.pace import PaceSettings
 from vault.policy import Policy
 from vault.project import Project
+from vault.retirement.clearances import Clearances
+from vault.retirement.clearing import identity_of
 from vault.retirement.refused_keys import refused_keys
 from vault.rows.raw_table import raw_table
 
@@ -58,6 +62,31 @@ def test_a_key_whose_turn_to_seal_comes_is_refused_by_no_trigger(tmp_path: Path,
     assert keyring.lifecycle.rotate(Purpose.DATA).key_id == waiting.key_id
     with project.engine.begin() as connection:
         connection.execute(project.table("visit").insert(), [visit(1)])
+    project.close()
+
+
+def test_a_key_that_the_key_store_forgot_to_have_been_active_is_looked_for_everywhere(tmp_path: Path) -> None:
+    """A key store that was put back has it as a key that never sealed; rows of another database are under it."""
+    project = make_project(tmp_path)
+    opened = project.opened
+    other = DatabaseIdentity("postgresql://db.example.org:5432/billing")
+    DatabaseRegister(opened.key_store).see(opened.keyring.id, other)
+    waiting = opened.keyring.lifecycle.prepare(Purpose.DATA)
+    with pytest.raises(NotClearedError):
+        retire(project, waiting.key_id)
+    clearances = Clearances(opened.key_store, opened.keyring.id)
+    clearances.note(other.digest, waiting.key_id, clearances.now(), 3)
+    with pytest.raises(NotClearedError):
+        retire(project, waiting.key_id)
+    clearances.note(other.digest, waiting.key_id, clearances.now(), 0)
+    retire(project, waiting.key_id)
+    assert opened.keyring.records(Purpose.DATA)[-1].state is KeyState.RETIRED
+    record = opened.keyring.records(Purpose.DATA)[-1]
+    assert [one.place for one in KeyClearing(project).missing(record, clearances.now())] == [
+        "postgresql://db.example.org:5432/billing",
+        identity_of(project.engine).place,
+    ], "scanned again before it is destroyed"
+    assert refused(project) == frozenset()
     project.close()
 
 
