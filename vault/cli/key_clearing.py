@@ -48,7 +48,7 @@ class KeyClearing:
         """Clear this database; then every other that is registered must be, since then.
 
         One that never sealed, as the key store has it, is counted in each and nothing else: a trigger against a key
-        whose turn to seal comes later would refuse every write. A key store that was put back may have forgotten the turn.
+        whose turn to seal comes later would refuse every write. A key store that was put back may have forgotten it.
         A ledger key that had its turn stays: no trigger guards a ledger, and another policy's is not seen from here.
         Raises: KeyInUseError, NotClearedError; typer.Exit when a signal stopped the job.
         """

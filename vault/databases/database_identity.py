@@ -2,7 +2,7 @@
 
 The address is without user, password and query. Of a server elsewhere it is host, port and name; a name that only this
 machine knows (a socket, localhost, a file) is told apart by the machine's name. PostgreSQL says by which cluster and
-with which number it serves the database, MariaDB which server it is when it is on this machine. Two addresses of one
+with which number it serves the database, MariaDB which server, or which cluster of Galera, it is. Two addresses of one
 database count as two, unless PostgreSQL shows that one run of the server is behind both; two databases never as one.
 """
 
@@ -26,6 +26,10 @@ SINCE: Final = "SELECT extract(epoch FROM pg_catalog.pg_postmaster_start_time())
 SCHEMA: Final = "SELECT pg_catalog.current_schema()"  # in which tables are that are named without one
 NAME: Final = {"postgresql": "SELECT pg_catalog.current_database()", "mysql": "SELECT DATABASE()"}
 SERVER: Final = "SELECT @@server_uid"
+# Of Galera, whose nodes hold the same rows behind one address; zeros, or nothing, elsewhere.
+GALERA: Final = (
+    "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'WSREP_CLUSTER_STATE_UUID'"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,9 @@ def _served(connection: Any, cursor: Any, backend: str, url: URL, here: str) -> 
             place += f", schema {schema}"
         instance = f"{cluster} {number} {schema} {since}" if cluster and number and since else ""
         return DatabaseIdentity(place[:LONGEST_PLACE], f"{cluster} {number} {schema}", instance[:LONGEST_INSTANCE])
-    return DatabaseIdentity(place[:LONGEST_PLACE], _one(connection, cursor, SERVER) if local else "")
+    # Elsewhere too: a short name, such as "db", leads to another server in each network.
+    nodes = _one(connection, cursor, GALERA)
+    return DatabaseIdentity(place[:LONGEST_PLACE], nodes if nodes.strip("0-") else _one(connection, cursor, SERVER))
 
 
 def _is_local(host: str) -> bool:

@@ -136,3 +136,39 @@ def test_a_server_elsewhere_is_told_by_its_address_also_where_it_says_nothing(ur
     assert found is not None
     assert found.place == place
     assert found.said.strip() == ""
+
+
+class _Server(_Silent):
+    """One that answers, by what the question has in it."""
+
+    def __init__(self, **answers: str) -> None:
+        self._answers = answers
+        self._asked = ""
+
+    def execute(self, question: str) -> None:
+        self._asked = question
+
+    def fetchone(self) -> tuple[str | None]:
+        return (next((told for part, told in self._answers.items() if part in self._asked), None),)
+
+
+NO_GALERA = "00000000-0000-0000-0000-000000000000"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"uid": "a"}, {"uid": "b"}, False),
+        ({"uid": "a", "status": NO_GALERA}, {"uid": "b", "status": NO_GALERA}, False),
+        ({"uid": "a", "status": "b5f9"}, {"uid": "b", "status": "b5f9"}, True),
+        ({"uid": "a", "status": "b5f9"}, {"uid": "a", "status": "c0d1"}, False),
+    ],
+)
+def test_two_servers_of_mariadb_by_one_name_are_two_unless_they_are_nodes_of_one_cluster(
+    one: dict[str, str], other: dict[str, str], same: bool
+) -> None:
+    """A short name, such as db, leads to another server in each network."""
+    url = make_url("mariadb+pymysql://u:p@db/clinic")
+    servers: list[Any] = [_Server(**answers) for answers in (one, other)]
+    found = {identify(server, "mariadb", url, "one") for server in servers}
+    assert (len(found) == 1) is same
