@@ -92,7 +92,16 @@ def test_what_this_role_may_not_read_has_to_be_looked_at(translated: Project) ->
         with pytest.raises(KeyInUseError, match=r"may not read ward.visit, .* add --looked-at ward.visit"):
             as_clerk.refuse_namesakes(old, [])
         as_clerk.refuse_namesakes(old, ["ward.visit"])
+        with translated.engine.begin() as connection:
+            for statement in (
+                "GRANT USAGE ON SCHEMA ward TO clerk_of_ward",
+                "GRANT SELECT ON ward.visit TO clerk_of_ward",
+                "ALTER TABLE ward.visit ENABLE ROW LEVEL SECURITY",
+            ):
+                connection.execute(text(statement))
+        assert namesake_uses(clerk, found, old.key_id) == ([], found), "what is hidden was not counted"
     finally:
         clerk.dispose()
         with translated.engine.begin() as connection:
+            connection.execute(text("DROP OWNED BY clerk_of_ward"))
             connection.execute(text("DROP ROLE clerk_of_ward"))
