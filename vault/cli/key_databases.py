@@ -94,7 +94,8 @@ def forget_database(
     console = Console(soft_wrap=True, markup=False, highlight=False)
     console.print(f"{found.name}  {found.place} is forgotten: no key waits for it")
     console.print(
-        "If it lives, what a destroyed key sealed there is lost. It counts again when a service connects to it."
+        "If it lives, what a destroyed key sealed there is lost. It counts again when a service uses it: one that"
+        " starts at once, others within the hour."
     )
 
 

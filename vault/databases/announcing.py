@@ -25,9 +25,10 @@ from vault.databases.database_identity import DatabaseIdentity, identify
 __all__ = ["Announcing", "announce"]
 
 See = Callable[[bytes, DatabaseIdentity], None]
-# In the info of a pool's entry, which ends with its connection.
+# In the info of a pool's entry, which ends with its connection: the identity, or None.
 TOLD: Final = "noisevault_told"
-# Ours: how often it is told again that a database lives, which may fail.
+# Ours: how often it is told again that a database lives, by old connections too, which may fail: one that was forgotten
+# by mistake counts again.
 AGAIN_SECONDS: Final = 3600.0
 
 
@@ -57,13 +58,15 @@ class Announcing:
                 self._keyrings.add(keyring.id)
 
     def _taken(self, connection: Any, entry: ConnectionPoolEntry, _proxy: object) -> None:
-        if TOLD in entry.info:
+        identity = entry.info.get(TOLD)
+        if TOLD not in entry.info:
+            identity = identify(connection, self._backend, self._url)
+        elif identity is None or self._clock() < self._seen.get(identity, -AGAIN_SECONDS) + AGAIN_SECONDS:
             return
-        identity = identify(connection, self._backend, self._url)
         if identity is not None:
             with self._telling:
                 self._tell(identity)
-        entry.info[TOLD] = True
+        entry.info[TOLD] = identity
 
     def _tell(self, identity: DatabaseIdentity) -> None:
         told = self._seen.get(identity)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, create_engine, insert, make_url, text
 from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from kms import Keyring, KeyStore, UnavailableError
 from tests.kms.scripted_provider import ScriptedProvider
@@ -79,7 +79,9 @@ def test_while_the_key_store_is_away_a_connection_is_refused_and_a_later_one_tel
     store.close()
 
 
-def test_later_connections_do_not_need_the_key_store_and_tell_once_an_hour(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pool", [NullPool, QueuePool])
+def test_later_connections_do_not_need_the_key_store_and_tell_once_an_hour(tmp_path: Path, pool: type[Pool]) -> None:
+    """New ones, and one that is taken from the pool again."""
     now, away, tried = [0.0], [], []
 
     def see(_keyring: bytes, identity: DatabaseIdentity) -> None:
@@ -87,7 +89,7 @@ def test_later_connections_do_not_need_the_key_store_and_tell_once_an_hour(tmp_p
         if away:
             raise UnavailableError("the key store does not answer")
 
-    engine = create_engine(f"sqlite:///{tmp_path / 'one.db'}", poolclass=NullPool)
+    engine = create_engine(f"sqlite:///{tmp_path / 'one.db'}", poolclass=pool)
     store = KeyStore.from_url(f"sqlite:///{tmp_path / 'keys.db'}")
     store.create_schema()
     announcing = Announcing(engine, see, lambda: now[0])
@@ -98,6 +100,25 @@ def test_later_connections_do_not_need_the_key_store_and_tell_once_an_hour(tmp_p
             pass
         assert len(tried) == calls, seconds
         away.append(True)  # after the first
+    engine.dispose()
+    store.close()
+
+
+def test_a_database_that_was_forgotten_and_lives_counts_again_by_an_old_connection(tmp_path: Path) -> None:
+    now = [0.0]
+    engine = create_engine(f"sqlite:///{tmp_path / 'one.db'}")
+    store = KeyStore.from_url(f"sqlite:///{tmp_path / 'keys.db'}")
+    store.create_schema()
+    keyring, register = Keyring.create(store, ScriptedProvider(), "main", refresh=False), DatabaseRegister(store)
+    announcing = Announcing(engine, register.see, lambda: now[0])
+    announcing.serve(keyring)
+    with engine.connect():
+        (one,) = register.databases(keyring.id)
+    register.forget(keyring.id, one.digest)
+    now[0] = 3600
+    with engine.connect():
+        assert [one.counts for one in register.databases(keyring.id)] == [True]
+    engine.dispose()
     store.close()
 
 
