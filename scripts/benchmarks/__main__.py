@@ -9,21 +9,23 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from scripts.benchmarks import field_object, keys, looking_up, mapping, noise, reencrypting, status, workers
+from scripts.benchmarks import field_object, keys, looking_up, mapping, noise, reencrypting, scale, status, workers
 from scripts.benchmarks.comparison import Comparison, Measured
 from scripts.benchmarks.counted import Count, Counted
+from scripts.benchmarks.worked import Worked, Works
 
-BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count]]] = {
+BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count | Works]]] = {
     "field": field_object.comparisons,
     "jobs": reencrypting.comparisons,
     "keys": keys.comparisons,
     "lookups": looking_up.comparisons,
     "mapping": mapping.comparisons,
     "noise": noise.comparisons,
+    "scale": scale.comparisons,
     "status": status.comparisons,
     "workers": workers.comparisons,
 }
-SIZED = frozenset({"jobs", "lookups", "workers"})
+SIZED = frozenset({"jobs", "lookups", "scale", "workers"})
 
 
 def show(rows: list[Measured]) -> None:
@@ -49,20 +51,39 @@ def show_counts(rows: list[Counted]) -> None:
     Console(width=120).print(table)
 
 
+def show_worked(row: Worked) -> None:
+    """One line, as soon as it is there: the next may take an hour."""
+    print(
+        f"{row.rows:>11,} rows  {row.work:<46} {row.seconds:8.1f} s {row.rows_a_second:>9,} rows/s"
+        f"  processor {row.client:.1f} s client {row.server:.1f} s server  {row.peak_mib} MiB"
+        f"  log {row.wal_mib:,} MiB  table {row.table_mib:,} MiB index {row.index_mib:,} MiB  load {row.load:.1f}",
+        flush=True,
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all when none is given")
     parser.add_argument("--json", action="store_true", help="one JSON object a row")
     parser.add_argument(
-        "--rows", type=int, metavar="N", help="of the table that jobs, lookups and workers work on; a million"
+        "--rows", type=int, metavar="N", help="of the table that jobs, lookups, scale and workers work on; a million"
     )
+    parser.add_argument("--largest", action="store_true", help="scale: on a table of ten million rows too")
     asked = parser.parse_args()
     unknown = set(asked.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     for name in asked.names or BENCHMARKS:
         sized = [asked.rows] if asked.rows and name in SIZED else []
-        for comparison in BENCHMARKS[name](*sized):
+        options = {"largest": True} if asked.largest and name == "scale" else {}
+        for comparison in BENCHMARKS[name](*sized, **options):
+            if isinstance(comparison, Works):
+                for row in comparison.run():
+                    if asked.json:
+                        print(json.dumps(dataclasses.asdict(row)), flush=True)
+                    else:
+                        show_worked(row)
+                continue
             rows: list[Measured | Counted] = list(comparison.run())
             if asked.json:
                 print("\n".join(json.dumps(dataclasses.asdict(row)) for row in rows), flush=True)

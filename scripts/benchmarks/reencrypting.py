@@ -8,7 +8,6 @@ import resource
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
@@ -40,6 +39,7 @@ from scripts.benchmarks.counted import Count
 from scripts.benchmarks.fresh_vault import fresh_vault
 from scripts.benchmarks.mariadb_server import find_mariadb, mariadb_server
 from scripts.benchmarks.postgres_server import postgres_server
+from scripts.benchmarks.server_seconds import server_seconds
 from vault.attach import attach
 from vault.jobs.change import Failed
 from vault.jobs.changes import Changes
@@ -248,25 +248,8 @@ def compared(
 
 def processor_seconds(engine: Engine) -> Callable[[], float]:
     """What this process and all of the server's have worked, those that have ended too."""
-    with engine.connect() as connection:
-        backend = connection.scalar(text("SELECT pg_backend_pid()"))
-    postmaster, ticks = int(stat(backend)[1]), os.sysconf("SC_CLK_TCK")
-
-    def seconds() -> float:
-        server = sum(map(int, stat(postmaster)[13:15]))
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(FileNotFoundError, ProcessLookupError):
-                fields = stat(int(process.name))
-                if int(fields[1]) == postmaster:
-                    server += sum(map(int, fields[11:13]))
-        return process_time() + server / ticks
-
-    return seconds
-
-
-def stat(process: Any) -> list[str]:
-    """Fields of proc(5)'s stat from the third, state, on."""
-    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    server = server_seconds(engine)
+    return lambda: process_time() + server()
 
 
 def peak() -> int:
