@@ -59,13 +59,12 @@ lifetime_epsilon = "3"
 bounds.spending = {{ lower = 0, upper = 1000, step = 1 }}
 """
 QUESTION: Final = "sum(spending) where note != 'none'"  # every note is opened
-REENCRYPT, TWO = "re-encrypt, one process", "re-encrypt, two processes"
 COMMANDS: Final = {
-    REENCRYPT: ("reencrypt", "--workers", "1"),
-    TWO: ("reencrypt", "--workers", "2"),
+    "re-encrypt, one process": ("reencrypt", "--workers", "1"),
     "verify, one process": ("verify", "--workers", "1"),
     "status, one scan": ("status",),
     "ask, one sum, one process": ("ask", QUESTION, "--epsilon", "1"),
+    "re-encrypt, two processes": ("reencrypt", "--workers", "2"),
 }
 
 
