@@ -53,9 +53,10 @@ def show_counts(rows: list[Counted]) -> None:
 
 def show_worked(row: Worked) -> None:
     """One line, as soon as it is there: the next may take an hour."""
+    peak = f"  peak {row.peak_mib} MiB" if row.peak_mib else ""
     print(
         f"{row.rows:>11,} rows  {row.work:<46} {row.seconds:8.1f} s {row.rows_a_second:>9,} rows/s"
-        f"  processor {row.client:.1f} s client {row.server:.1f} s server  {row.peak_mib} MiB"
+        f"  processor {row.client:.1f} s client {row.server:.1f} s server{peak}"
         f"  log {row.wal_mib:,} MiB  table {row.table_mib:,} MiB index {row.index_mib:,} MiB  load {row.load:.1f}",
         flush=True,
     )
@@ -66,7 +67,10 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all when none is given")
     parser.add_argument("--json", action="store_true", help="one JSON object a row")
     parser.add_argument(
-        "--rows", type=int, metavar="N", help="of the table that jobs, lookups, scale and workers work on; a million"
+        "--rows",
+        type=int,
+        metavar="N",
+        help="of the table that jobs, lookups, scale and workers work on; a million, of scale 100,000 before it",
     )
     parser.add_argument("--largest", action="store_true", help="scale: on a table of ten million rows too")
     asked = parser.parse_args()
