@@ -73,13 +73,14 @@ def main() -> int:
         help="of the table that jobs, lookups, scale and workers work on; a million, of scale 100,000 before it",
     )
     parser.add_argument("--largest", action="store_true", help="scale: on a table of ten million rows too")
+    parser.add_argument("--fillfactor", type=int, default=100, metavar="N", help="scale: of the table, in percent")
     asked = parser.parse_args()
     unknown = set(asked.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     for name in asked.names or BENCHMARKS:
         sized = [asked.rows] if asked.rows and name in SIZED else []
-        options = {"largest": True} if asked.largest and name == "scale" else {}
+        options = {"largest": asked.largest, "fillfactor": asked.fillfactor} if name == "scale" else {}
         for comparison in BENCHMARKS[name](*sized, **options):
             if isinstance(comparison, Works):
                 for row in comparison.run():

@@ -68,15 +68,16 @@ COMMANDS: Final = {
 }
 
 
-def comparisons(*rows: int, largest: bool = False) -> Iterator[Works]:
-    """rows: of the tables. largest: one of ten millions too."""
+def comparisons(*rows: int, largest: bool = False, fillfactor: int = 100) -> Iterator[Works]:
+    """rows: of the tables. largest: one of ten millions too. fillfactor: of the tables' pages, in percent."""
     for each in rows or ROWS + (LARGEST,) * largest:
-        yield Works(partial(on_a_table, each))
+        yield Works(partial(on_a_table, each, fillfactor))
 
 
-def on_a_table(rows: int) -> Iterator[Worked]:
+def on_a_table(rows: int, fillfactor: int) -> Iterator[Worked]:
     with tempfile.TemporaryDirectory() as name, postgres_server() as url, closing(made(Path(name), url)) as project:
         log_whole_pages(project)
+        by_itself(project, f"ALTER TABLE visit SET (fillfactor = {fillfactor})")
         measuring = Measuring(project, rows, server_seconds(project.engine))
         yield measuring.of("load, COPY", lambda: filled(project, rows))
         for work, words in COMMANDS.items():
