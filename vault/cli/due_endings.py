@@ -111,7 +111,6 @@ def _look(context: MaintenanceContext, since: datetime) -> Callable[[KeyRecord],
     return look
 
 
-
 def _task(context: MaintenanceContext, step: Step, record: KeyRecord, why: str, end: Callable[[], str]) -> Task:
     key_id = record.key_id.hex()
 
