@@ -123,10 +123,10 @@ def test_a_table_of_the_same_name_in_another_schema_keeps_the_key(tmp_path: Path
     project.opened.keyring.lifecycle.rotate(Purpose.DATA)
     let_rest(project.opened.key_store.engine)
     context = context_of(project, retire=True, destroy=True)
-    reencrypt(context)
     with project.engine.begin() as connection:
         connection.exec_driver_sql("CREATE SCHEMA other")
-        connection.exec_driver_sql("CREATE TABLE other.visit (LIKE public.visit)")
+        connection.exec_driver_sql("CREATE TABLE other.visit AS SELECT * FROM public.visit")
+    reencrypt(context)
     ((outcome, told),) = end(context)
     assert (outcome, state(project)) == (Outcome.FAILED, KeyState.DEACTIVATED)
     assert "other.visit" in told
