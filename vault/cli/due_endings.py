@@ -18,6 +18,7 @@ from vault.cli.retirement_wait import retirement_wait
 from vault.cli.still_needed import StillNeeded
 from vault.errors import NotClearedError
 from vault.maintenance.step import Outcome, Result, Step, Task
+from vault.retirement.clearances import Clearances
 from vault.rows.key_uses import pinned_slots
 from vault.triggers.patient_ddl import PATIENCE
 
@@ -94,7 +95,9 @@ def _retirement(context: MaintenanceContext, record: KeyRecord) -> Task:
 
 def _destruction(context: MaintenanceContext, record: KeyRecord, since: datetime) -> Task:
     def end() -> str:
-        context.project.opened.keyring.lifecycle.destroy(record.key_id, look=_look(context, since))
+        clearances = Clearances(context.project.opened.key_store, record.keyring_id)
+        look = _look(context, clearances.since_for_destroying(since))
+        context.project.opened.keyring.lifecycle.destroy(record.key_id, look=look)
         return f"key {record.key_id.hex()} is destroyed: its wrapped bytes are erased from the key store"
 
     return _task(context, Step.DESTROY, record, "its wait is over", end)

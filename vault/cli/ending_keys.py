@@ -18,6 +18,7 @@ from vault.cli.retirement_wait import retirement_wait
 from vault.cli.still_needed import StillNeeded
 from vault.errors import NotClearedError, PolicyError
 from vault.project import Project
+from vault.retirement.clearances import Clearances
 from vault.retirement.namesakes import namesakes
 from vault.triggers.patient_ddl import PATIENCE
 
@@ -117,7 +118,9 @@ def destroy(
         def look(record: KeyRecord) -> None:
             StillNeeded(project).refuse_unseen(record, looked_at or [])
             StillNeeded(project).refuse_namesakes(record, looked_at or [])
-            _require_cleared(KeyClearing(project, patience=patience), record, record.destroy_after, "destroy")
+            clearances = Clearances(project.opened.key_store, record.keyring_id)
+            since = None if record.destroy_after is None else clearances.since_for_destroying(record.destroy_after)
+            _require_cleared(KeyClearing(project, patience=patience), record, since, "destroy")
 
         project.opened.keyring.lifecycle.destroy(key_id, look=look)
         for table in KeyClearing(project, patience=patience).refuse_again():  # typed again, when it was made anew

@@ -7,7 +7,7 @@ restored; for destroying it since its wait is over.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, delete, insert, inspect, select, update
@@ -26,6 +26,8 @@ __all__ = ["Clearances", "Scan"]
 
 COMPONENT: Final = "clearances"
 SCHEMA_VERSION: Final = 1
+# Ours: what comes into a database after its scan is not seen, unless triggers refuse it; so destroying wants new scans.
+FRESH: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,10 @@ class Clearances:
         """By which a scan that begins now is dated. Raises: UnavailableError."""
         with reading(self._store.engine) as connection:
             return read_clocks(connection, self._store.now()).earlier
+
+    def since_for_destroying(self, destroy_after: datetime) -> datetime:
+        """A key is destroyed when each database was scanned since then: after the wait, and within the last day."""
+        return max(destroy_after, self.now() - FRESH)
 
     def note(self, digest: str, key_id: bytes, begun: datetime, found: int, *, cleared: bool = False) -> None:
         """What a scan that began then has found. cleared: nothing, and all columns had refused the key before."""
