@@ -48,6 +48,8 @@ def _rotated(folder: Path, url: str) -> tuple[Traffic, int]:
             rotations += 1
             with run(place, 200) as one:
                 assert one.end() == 0, (one.told("refused"), one.told("proved"))
+    with run(place, 200) as last:  # what was sealed within the lease, and waited for a lock until after the proof
+        assert last.end() == 0
     require_whole(project, told.allowed, key_id)
     project.close()
     return told, rotations
