@@ -99,7 +99,7 @@ class Job:
     def refreshed_goal(self) -> str:
         """What the rows would be brought to, if it began now. Raises: JobError, KmsError."""
         self.outage().outlast(self.work.refresh)
-        return self._goal()
+        return self.work.goal
 
     def run_part(self, store: JobStore, name: JobName, mark: str, total: int) -> PassResult:
         """The key range as a part of another run's pass, which bears the mark and proves the whole at its end.
