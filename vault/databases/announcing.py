@@ -5,6 +5,7 @@ server that takes another's place behind the same address is told as well, by th
 store is away, the first connection to a database fails, as a start-up does; later ones to the same do not need it.
 """
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.util.concurrency import await_only, in_greenlet
 
 from kms.errors import KmsError
 from kms.fork import forget_in_child
@@ -39,6 +41,7 @@ class Announcing:
         """see: writes down that a keyring's values may lie in a database; it raises if that cannot be."""
         self._clock = clock
         self._backend, self._url, self._see = engine.dialect.name, engine.url, see
+        self._is_async = engine.dialect.is_async
         self._keyrings: set[bytes] = set()
         self._seen: dict[DatabaseIdentity, float] = {}
         self.forget_after_fork()
@@ -53,8 +56,8 @@ class Announcing:
         """What the engine writes may be the keyring's from now on. Raises: KmsError."""
         with self._telling:
             if keyring.id not in self._keyrings:
-                for identity in self._seen:
-                    self._see(keyring.id, identity)
+                for identity in tuple(self._seen):
+                    self._write(keyring.id, identity)
                 self._keyrings.add(keyring.id)
 
     def _taken(self, connection: Any, entry: ConnectionPoolEntry, _proxy: object) -> None:
@@ -71,15 +74,22 @@ class Announcing:
     def _tell(self, identity: DatabaseIdentity) -> None:
         told = self._seen.get(identity)
         if told is None:
-            for keyring_id in self._keyrings:
-                self._see(keyring_id, identity)
+            for keyring_id in tuple(self._keyrings):
+                self._write(keyring_id, identity)
         elif self._clock() < told + AGAIN_SECONDS:
             return
         self._seen[identity] = self._clock()
         if told is not None:
             with suppress(KmsError, SQLAlchemyError):  # it is registered, and nothing depends on the date
-                for keyring_id in self._keyrings:
-                    self._see(keyring_id, identity)
+                for keyring_id in tuple(self._keyrings):
+                    self._write(keyring_id, identity)
+
+    def _write(self, keyring_id: bytes, identity: DatabaseIdentity) -> None:
+        """Of an async engine beside its loop, which goes on meanwhile."""
+        if self._is_async and in_greenlet():
+            await_only(asyncio.to_thread(self._see, keyring_id, identity))
+        else:
+            self._see(keyring_id, identity)
 
 
 _announcing: WeakKeyDictionary[Dialect, Announcing] = WeakKeyDictionary()
