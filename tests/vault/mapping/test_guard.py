@@ -173,6 +173,7 @@ def test_k04_05_a_place_where_a_sealed_column_cannot_stand_is_refused(
     session: Session, spy: DriverSpy, way: str
 ) -> None:
     make, remedy = REFUSED[way]
+    session.connection()  # whose database is told to the key store
     spy.sent.clear()
     for _ in range(2):
         with pytest.raises(SealedColumnError, match=remedy) as refusal:
