@@ -12,7 +12,6 @@ from vault.errors import ChangeoverError, KeyInUseError
 from vault.triggers.patient_ddl import (
     family_of,
     is_not_allowed,
-    placed,
     run_or_leave_to_owner,
     run_patiently,
     wait_for_writers,
@@ -105,10 +104,8 @@ def test_a_role_without_the_right_is_told_from_other_failures(postgres_url: str)
     engine.dispose()
 
 
-def test_names_are_quoted_and_another_database_is_told() -> None:
+def test_another_database_is_told() -> None:
     engine = create_engine("sqlite://")
-    assert placed(engine, None, "order") == '"order"'
-    assert placed(engine, "ward", "person") == "ward.person"
     engine.dialect.name = "oracle"
     with pytest.raises(ChangeoverError, match="no trigger is known for oracle"):
         family_of(engine, ChangeoverError)
