@@ -56,8 +56,12 @@ def make_pair_guard(engine: Engine, guard: PairGuard) -> None:
         return
     half_made = _undo(engine, guard, guard.rule)
     others = [one for rule in PairRule if rule is not guard.rule for one in _undo(engine, guard, rule)]
-    # MariaDB commits each: at no moment is there none.
-    statements = [*half_made, *_ddl(engine, guard), *others]
+    # MariaDB commits each: at no moment is there none. PostgreSQL commits them as one, and wants the strongest lock
+    # first: who asks for more than he has may stand in a ring with a service that does so too.
+    if _family(engine) == "postgresql":
+        statements = [*others, *half_made, *_ddl(engine, guard)]
+    else:
+        statements = [*half_made, *_ddl(engine, guard), *others]
     doing = f"change the triggers of {guard.table.name}"
     run_or_leave_to_owner(engine, statements, guard.table.name, ChangeoverError, doing)
 

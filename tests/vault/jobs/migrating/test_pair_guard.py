@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,12 @@ REFUSED = {
         "both changed",
     },
 }
+
+
+WAITED_FOR = text("SELECT mode FROM pg_locks WHERE relation = 'client'::regclass AND NOT granted")
+HELD_BY_OTHERS = text(
+    "SELECT mode FROM pg_locks WHERE relation = 'client'::regclass AND granted AND pid <> pg_backend_pid()"
+)
 
 
 @pytest.fixture
@@ -163,13 +170,13 @@ def test_a_process_that_slept_in_the_first_mode_is_stopped(at: Clients) -> None:
 
 
 def test_at_no_moment_is_there_no_guard_while_one_follows_another(at: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
-    """MariaDB commits each statement that makes or drops a trigger; here each is committed by itself on all."""
+    """MariaDB commits each statement that makes or drops a trigger; PostgreSQL all of them as one."""
     make_pair_guard(at.engine, guard(PairRule.PAIRED))
     seen, run = [], pair_guard.run_or_leave_to_owner
 
     def watched(engine: Engine, statements: list[str], *others: Any) -> None:
-        for statement in statements:
-            run(engine, [statement], *others)
+        for some in [statements] if engine.dialect.name == "postgresql" else [[one] for one in statements]:
+            run(engine, some, *others)
             seen.append(guarded_by(engine, guard(PairRule.PAIRED)))
 
     monkeypatch.setattr(pair_guard, "run_or_leave_to_owner", watched)
@@ -197,3 +204,26 @@ def test_a_role_that_may_not_is_told_what_its_owner_is_to_run(postgres_url: str,
             connection.execute(text(f"DROP OWNED BY {role}"))
             connection.execute(text(f"DROP ROLE {role}"))
         clerk.dispose()
+
+
+@pytest.mark.postgres
+def test_a_service_that_reads_and_then_writes_is_in_no_ring_with_what_changes_the_guard(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    """Whoever holds the weaker lock and asks for the stronger one waits for others who do the same."""
+    asked: list[str] = []
+    with clients(postgres_url, tmp_path) as at:
+        make_pair_guard(at.engine, guard(PairRule.PAIRED))
+        with at.engine.connect() as connection, connection.begin():
+            connection.execute(text("SELECT count(*) FROM client"))  # ACCESS SHARE, to the end
+            with ThreadPoolExecutor(1) as pool:
+                changing = pool.submit(make_pair_guard, at.engine, guard(PairRule.MATCHED))
+                with at.engine.connect() as looking:
+                    while not asked:
+                        asked += looking.execute(WAITED_FOR).scalars()
+                        looking.rollback()
+                held = connection.execute(HELD_BY_OTHERS).scalars().all()
+                connection.commit()
+                changing.result()
+    assert set(asked) == {"AccessExclusiveLock"}
+    assert set(held) <= {"AccessShareLock"}, "nothing is held that a service's write would wait for"
