@@ -1,4 +1,4 @@
-"""The application: the commands by name, and one place where an error becomes one line and an exit status."""
+"""The application: one place where an error becomes one line and an exit status."""
 
 import sys
 from importlib.metadata import version
@@ -11,34 +11,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from dp import DpError
 from kms import KmsError
-from vault.cli import (
-    asking,
-    audit_heads,
-    checking,
-    demonstrating,
-    importing,
-    initialising,
-    inspecting,
-    jobs,
-    key_files,
-    keys,
-    looking,
-    maintaining,
-    metrics_writing,
-    migrating,
-    moving,
-    reencrypting,
-    reindexing,
-    restore_checking,
-    rotating,
-    shredding,
-    status_showing,
-    verifying,
-)
+from vault.cli.commands import CommandGroup
 from vault.errors import VaultError
 
 app = typer.Typer(
     name="noisevault",
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # a traceback would show what the variables hold
@@ -58,38 +36,6 @@ def noisevault(
     ] = False,
 ) -> None:
     """An encrypted data vault with a privatized aggregate layer."""
-
-
-for command in (
-    initialising.init,
-    importing.import_file,
-    looking.find,
-    looking.show,
-    rotating.rotate,
-    reencrypting.reencrypt_tables,
-    reindexing.reindex_tables,
-    verifying.verify_tables,
-    status_showing.status,
-    maintaining.maintain,
-    metrics_writing.metrics,
-    migrating.mode,
-    migrating.backfill,
-    migrating.restore,
-    migrating.clear,
-    asking.ask,
-    asking.budget,
-    checking.check,
-    demonstrating.demo,
-):
-    app.command(name=command.__name__.removesuffix("_file").removesuffix("_tables"))(command)
-app.command(name="restore-check")(restore_checking.restore_check)
-app.command(name="audit-head")(audit_heads.audit_head)
-keys.app.command(name="move")(moving.move_keys)
-keys.app.command(name="shred")(shredding.shred_keyring)
-keys.app.command(name="new-file")(key_files.new_key_file)
-app.add_typer(keys.app, name="keys")
-app.add_typer(jobs.app, name="jobs")
-app.add_typer(inspecting.app, name="inspect")
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

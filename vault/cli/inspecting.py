@@ -22,7 +22,7 @@ from vault.project import Project
 from vault.rows.scan import Scan
 from vault.terms.term import equality_encoding
 
-app = typer.Typer(no_args_is_help=True, help="Measure what stored data tells.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Measure what stored data tells.")
 
 
 @app.callback()

@@ -16,7 +16,7 @@ from vault.jobs.quarantine import listed
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="Look at jobs, pause, resume and stop them.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Look at jobs, pause, resume and stop them.")
 
 TableArgument = Annotated[str | None, typer.Argument(help="The table; of all when none is given.")]
 JobOption = Annotated[str | None, typer.Option("--job", help="The job, such as reencrypt or backfill; all by default.")]

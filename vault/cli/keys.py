@@ -19,7 +19,7 @@ from vault.cli.key_policy import print_policy
 from vault.cli.key_rows import SHOWN, key_rows, numbered_keks, shown
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_keys
 
-app = typer.Typer(help="The data keys of the keyring.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, help="The data keys of the keyring.", no_args_is_help=True)
 
 
 @app.callback()

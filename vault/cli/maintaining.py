@@ -55,7 +55,7 @@ def maintain(
     models: ModelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Do what is due by the section [maintenance] of the policy; safe to start every hour on several machines.
+    """Do what is due by the section `maintenance` of the policy; safe to start every hour on several machines.
 
     Exit status: 0 done, nothing is due, or another process is at it; 3 rows are left or fail; 4 stopped, or left for a
     later window; 1 refused, or a step failed.

@@ -1,0 +1,30 @@
+"""The commands by name: all can be made, each with the code it needs and no more."""
+
+import subprocess
+import sys
+
+import pytest
+
+from vault.cli.commands import PLACES, Commands
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_each_is_made_with_its_name_and_says_what_it_does(name: str) -> None:
+    command = Commands()[name]
+    assert command.name == name
+    assert command.get_short_help_str(limit=200)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_no_help_has_square_brackets_which_would_be_taken_for_markup(name: str) -> None:
+    command = Commands()[name]
+    for one in (command, *getattr(command, "commands", {}).values()):
+        for told in (one.help, *(parameter.help for parameter in one.params)):
+            assert "[" not in (told or "")
+
+
+def test_a_command_does_not_wait_for_the_code_of_the_others() -> None:
+    look = "import sys; from vault.cli.commands import Commands; Commands()['rotate']; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout.split()
+    assert "vault.cli.rotating" in loaded
+    assert not {"vault.cli.asking", "vault.cli.maintaining", "vault.jobs.reencrypt", "hvac"} & set(loaded)
