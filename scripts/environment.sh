@@ -7,6 +7,9 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
+# Every command that a test runs would compile the project anew where byte code is not kept.
+unset PYTHONDONTWRITEBYTECODE
+
 # A server that is started as root gives up root: its files must be reachable by others.
 reachable_by_others() {
     local place=$1
