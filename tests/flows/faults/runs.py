@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from kms import KmsError
 from tests.flows.faults.visits import PROCESSES, SEALING_LEASE, Place
+from tests.sizes import sized
 from vault.cli.interrupting import stops_on_signals
 from vault.errors import VaultError
 from vault.jobs.change import Change, Failed
@@ -27,7 +28,7 @@ from vault.jobs.pace import PaceSettings
 from vault.jobs.reencrypt import Reencrypt
 from vault.jobs.row_keyrings import row_keyrings
 
-WITHIN_SECONDS = 120
+WITHIN_SECONDS = sized(120, 1800)
 STATUS = {JobState.COMPLETE: 0, JobState.INCOMPLETE: 3, JobState.STOPPED: 4}
 QUICK: dict[str, Any] = {"beat": 0.05, "silence": 1.0, "after_lease": True}
 

@@ -20,9 +20,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from kms import KmsError
 from tests.flows.faults.visits import PROCESSES, Place, State, first_state, national_id, row
+from tests.sizes import sized
 
 QUIET: Final = 10
-WITHIN_SECONDS: Final = 120
+WITHIN_SECONDS: Final = sized(120, 1800)
 
 
 @dataclass(frozen=True)
