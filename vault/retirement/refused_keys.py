@@ -31,6 +31,11 @@ MARIADB: Final = text(
     "SELECT trigger_name AS name, action_statement AS definition FROM information_schema.triggers"
     " WHERE event_object_schema = COALESCE(:schema, DATABASE()) AND event_object_table = :table"
 )
+# A trigger refuses a statement after its row was written, and only an engine with transactions takes the row back.
+ENGINE: Final = text(
+    "SELECT e.transactions FROM information_schema.tables t JOIN information_schema.engines e ON e.engine = t.engine"
+    " WHERE t.table_schema = COALESCE(:schema, DATABASE()) AND t.table_name = :table"
+)
 SQLITE: Final = "SELECT name, sql AS definition FROM {}sqlite_master WHERE type = 'trigger' AND tbl_name = :table"
 
 Listed = dict[str, frozenset[bytes]]
@@ -38,6 +43,8 @@ Listed = dict[str, frozenset[bytes]]
 
 def refused_keys(engine: Engine, table: Table) -> frozenset[bytes]:
     """The keys that every sealed and every term column of the table refuses, on INSERT and on UPDATE."""
+    if not _takes_back(engine, table):
+        return frozenset()
     listed, _ = _look(engine, table)
     of_each = [_of(listed, refusal) for refusal in refusals_of(table)]
     return frozenset.intersection(*of_each) if of_each else frozenset()
@@ -47,8 +54,14 @@ def refuse_keys(engine: Engine, table: Table, keys: Collection[bytes], patience:
     """Have all these columns refuse the keys, and those that any of them refuses by now.
 
     patience: how many seconds a transaction may hold the table. Raises: KeyInUseError when it does, naming how to find
-    it; and where this role may not make a trigger, with the statements to run.
+    it; where this role may not make a trigger, with the statements to run; and on MariaDB for a table without
+    transactions, which keeps a row that was refused.
     """
+    if not _takes_back(engine, table):
+        raise KeyInUseError(
+            f"{table.fullname} has no transactions, so that a row which is refused is written all the same: move it by"
+            f" ALTER TABLE {exact_place(engine, table.schema, table.name)} ENGINE=InnoDB, then type the same command"
+        )
     listed, places = _look(engine, table)
     wanted = frozenset(keys).union(*listed.values())
     lacking = [refusal for refusal in refusals_of(table) if not wanted <= _of(listed, refusal)]
@@ -60,6 +73,14 @@ def refuse_keys(engine: Engine, table: Table, keys: Collection[bytes], patience:
         statements.insert(0, f"LOCK TABLE {held} IN SHARE ROW EXCLUSIVE MODE")
     doing = f"make a trigger on {table.name}"
     run_or_leave_to_owner(engine, statements, table.name, KeyInUseError, doing, patience)
+
+
+def _takes_back(engine: Engine, table: Table) -> bool:
+    """Whether a statement that is refused leaves no row."""
+    if family_of(engine, KeyInUseError) != "mariadb":
+        return True
+    with engine.connect() as connection:
+        return connection.scalar(ENGINE, {"schema": table.schema, "table": table.name}) in {"YES", None}
 
 
 def _of(listed: Listed, refusal: KeyRefusal) -> frozenset[bytes]:

@@ -253,6 +253,29 @@ class TestOnPostgresql:
             connection.exec_driver_sql("DROP ROLE poor")
 
 
+@pytest.mark.mariadb
+@pytest.mark.parametrize("kind", ["MyISAM", "Aria"])
+def test_a_table_without_transactions_keeps_what_is_refused_so_that_no_key_goes_by_it(
+    tmp_path: Path, mariadb_url: str, kind: str
+) -> None:
+    table = tables(Policy.load(write_policy(tmp_path, mariadb_url))).tables["visit"]
+    engine = create_engine(mariadb_url)
+    table.create(engine)
+    refuse_keys(engine, table, [OLD])
+    raw = raw_table(table)
+    done(engine, insert(raw).values(row(1, NEW)))
+    done(engine, text(f"ALTER TABLE visit ENGINE={kind}"))
+    refused(engine, update(raw).values(diagnosis=value(OLD)))
+    with engine.connect() as connection:
+        assert connection.scalars(select(raw.c.diagnosis)).all() == [value(OLD)], "and it is there"
+    assert refused_keys(engine, table) == frozenset()
+    with pytest.raises(KeyInUseError, match=r"visit has no transactions, .* ALTER TABLE visit ENGINE=InnoDB, then"):
+        refuse_keys(engine, table, [OLD])
+    done(engine, text("ALTER TABLE visit ENGINE=InnoDB"))
+    assert refused_keys(engine, table) == {OLD}
+    engine.dispose()
+
+
 def driver_error(engine: Engine) -> type[Exception]:
     return engine.dialect.loaded_dbapi.Error  # type: ignore[no-any-return]
 
