@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Column, Engine, LargeBinary, MetaData, Table, func, select, text
+from sqlalchemy import Column, Connection, Engine, LargeBinary, MetaData, Table, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from vault.mapping.definitions import sealed_columns
 from vault.retirement.key_refusal import OF_VALUE
 from vault.rows.key_uses import KeyUse, names_key
+from vault.triggers.exact_sql import exact_place
 from vault.triggers.patient_ddl import is_not_allowed
 
 __all__ = ["Namesake", "namesake_uses", "namesakes"]
@@ -23,13 +24,17 @@ POSTGRESQL: Final = text(
     "SELECT DISTINCT n.nspname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid"
     " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relname = :table AND a.attname = :column"
     " AND a.atttypid = CAST('bytea' AS regtype) AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'f', 'm', 'v')"
-    " AND n.nspname <> COALESCE(CAST(:schema AS text), current_schema()) AND n.nspname NOT LIKE 'pg\\_%'"
-    " ORDER BY n.nspname"
+    " AND n.nspname NOT LIKE 'pg\\_%' ORDER BY n.nspname"
+)
+# In which a name without a schema is found: of a search_path it need not be the first one.
+FOUND_IN: Final = text(
+    "SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE c.oid = to_regclass(:place)"
 )
 MARIADB: Final = text(
     "SELECT DISTINCT table_schema FROM information_schema.columns WHERE table_name = :table AND column_name = :column"
     " AND data_type IN ('varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblob')"
-    " AND table_schema <> COALESCE(:schema, DATABASE()) ORDER BY table_schema"
+    " ORDER BY table_schema"
 )
 # Files that a connection to SQLite attaches are known to that connection alone.
 ASKED: Final = {"postgresql": POSTGRESQL, "mysql": MARIADB, "mariadb": MARIADB}
@@ -56,11 +61,10 @@ def namesakes(engine: Engine, tables: Sequence[Table]) -> list[Namesake]:
     with engine.connect() as connection:
         for table in tables:
             for column in sealed_columns(table):
-                place = {"table": table.name, "column": column.name, "schema": table.schema}
+                place = {"table": table.name, "column": column.name}
                 for schema in connection.scalars(asked, place):
                     found[schema, table.name] = (*found.get((schema, table.name), ()), column.name)
-    own = engine.dialect.default_schema_name
-    mapped = {(table.schema or own, table.name) for table in tables}  # each is counted as itself
+        mapped = {(_schema_of(connection, engine, table), table.name) for table in tables}  # each is counted as itself
     return [Namesake(*place, columns) for place, columns in found.items() if place not in mapped]
 
 
@@ -75,6 +79,13 @@ def namesake_uses(engine: Engine, found: Sequence[Namesake], key_id: bytes) -> t
                 raise
             unread.append(one)
     return uses, unread
+
+
+def _schema_of(connection: Connection, engine: Engine, table: Table) -> str | None:
+    if table.schema is not None or engine.dialect.name != "postgresql":
+        return table.schema or engine.dialect.default_schema_name
+    found = connection.scalar(FOUND_IN, {"place": exact_place(engine, None, table.name)})
+    return engine.dialect.default_schema_name if found is None else str(found)
 
 
 def _uses(engine: Engine, namesake: Namesake, key_id: bytes) -> list[KeyUse]:

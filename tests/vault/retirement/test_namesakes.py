@@ -42,6 +42,26 @@ def test_a_table_that_a_translated_schema_has_is_told(tmp_path: Path, postgres_u
     engine.dispose()
 
 
+@pytest.mark.postgres
+def test_a_table_that_the_search_path_finds_in_a_later_schema_is_itself(tmp_path: Path, postgres_url: str) -> None:
+    """As where a schema has the name of the role, and the tables are in public."""
+    table = tables(Policy.load(write_policy(tmp_path, postgres_url))).tables["visit"]
+    engine = create_engine(postgres_url, connect_args={"options": "-csearch_path=first,public"})
+    with engine.begin() as connection:
+        for statement in (
+            "CREATE SCHEMA first",
+            "CREATE SCHEMA ward",
+            "CREATE TABLE public.visit (diagnosis bytea)",
+            "CREATE TABLE ward.visit (diagnosis bytea)",
+        ):
+            connection.execute(text(statement))
+    assert [str(one) for one in namesakes(engine, [table])] == ["ward.visit"]
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE first.visit (diagnosis bytea)"))
+    assert [str(one) for one in namesakes(engine, [table])] == ["public.visit", "ward.visit"], "hidden by the first"
+    engine.dispose()
+
+
 @pytest.fixture(
     params=[pytest.param("postgres", marks=pytest.mark.postgres), pytest.param("mariadb", marks=pytest.mark.mariadb)]
 )
