@@ -40,6 +40,7 @@ STATUS: Final = (
 )
 BUSY: Final = "another process maintains this database now; it was left to it"
 NOTHING: Final = "nothing is due, nothing was changed"
+TOO_SOON: Final = "stopped before anything was looked at, by the end of the window or by whoever asked for it"
 
 
 def maintain(
@@ -83,7 +84,8 @@ def maintain(
         if metrics is not None:
             write_metrics(context, metrics)
     if not ended:
-        _line({"event": "maintenance", "outcome": "nothing", "told": NOTHING}, NOTHING, as_json=as_json)
+        outcome, told = (worst.value, TOO_SOON) if worst is Outcome.STOPPED else ("nothing", NOTHING)
+        _line({"event": "maintenance", "outcome": outcome, "told": told}, told, as_json=as_json)
     status = next((number for number, outcomes in STATUS if worst in outcomes), 0)
     if status:
         raise typer.Exit(status)

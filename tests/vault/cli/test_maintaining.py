@@ -110,6 +110,14 @@ def test_k11_10_a_kek_that_was_rotated_twice_is_followed_before_its_old_versions
     client.adapter.close()
 
 
+def test_a_window_that_is_over_before_anything_was_looked_at_is_told(loaded: Run) -> None:
+    ended = loaded("maintain", "--for", "0s")
+    assert (ended.status, ended.err) == (4, "")
+    assert ended.out.startswith("stopped before anything was looked at")
+    assert told(loaded, "--for", "0s") == [("", "stopped")]
+    assert due(loaded) == ["verify"], "what is due was not said to be nothing"
+
+
 def test_events_are_lines_of_json(loaded: Run) -> None:
     events = [json.loads(line)["event"] for line in loaded("maintain", "--json").out.splitlines()]
     assert events[-1] == "maintenance"
