@@ -1,6 +1,7 @@
 """restore-check: what a database, key store or ledger that was put back has lost, and what to do, in order."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -99,7 +100,7 @@ def _whole(policy: Policy, store: KeyStore, provider: KeyProvider) -> list[Findi
 def members(found: Survey, findings: list[Finding], todo: list[str]) -> dict[str, Any]:
     """For programs."""
     return {
-        "well": not findings,
+        "well": not findings and not found.untried,
         "rows": found.rows,
         "keys": [
             {
@@ -109,6 +110,7 @@ def members(found: Survey, findings: list[Finding], todo: list[str]) -> dict[str
                 "sequence": None if need.record is None else need.record.sequence,
                 "state": need.state,
                 "lives": need.lives,
+                "tried": need not in found.untried,
                 "rows": need.rows,
                 "uses": [{"where": use.where, "what": use.what, "count": use.count} for use in need.uses],
             }
@@ -131,12 +133,25 @@ def lines(found: Survey, findings: list[Finding], todo: list[str], *, compared: 
         yield f"{one.kind.value}{key}, {one.where}: {one.text}"
     if not compared:
         yield "not compared: the audit log with a head kept elsewhere (--audit-head FILE)"
+    yield from _untried(found)
+    if not findings and found.untried:
+        yield "nothing was found as far as this policy shows it"
+        return
     if not findings:
         yield f"all is well: {len(found.needs)} keys that {found.rows} rows and the ledger need live"
         return
     yield "What to do, in this order:"
     for number, step in enumerate(todo, start=1):
         yield f"{number}. {step}"
+
+
+def _untried(found: Survey) -> Iterator[str]:
+    places = Counter((n.keyring, n.record.wrapped.kek) for n in found.untried if n.record and n.record.wrapped)
+    for (keyring, kek), number in sorted(places.items()):
+        yield (
+            f"not tried: whether {number} keys of keyring {keyring} unwrap by {kek}, which this policy does not name:"
+            " run this with the policy that does"
+        )
 
 
 def _in_one_line(need: KeyNeed) -> str:

@@ -14,7 +14,7 @@ from kms.seal_counter import SealCounter
 from vault.changeover.in_force import InForce, read_in_force
 from vault.mapping.definitions import all_term_columns, is_migrating, plaintext_column, sealed_columns
 from vault.restoration.finding import Finding, FindingKind
-from vault.restoration.kek_findings import kek_findings
+from vault.restoration.kek_findings import kek_findings, untried_keys
 from vault.restoration.key_findings import counter_findings, key_findings, sequence_findings
 from vault.restoration.mode_findings import mode_findings
 from vault.restoration.needed_keys import KeyNeed, needed_keys
@@ -27,11 +27,12 @@ __all__ = ["Survey", "survey"]
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """needs: every key that something names. rows: of the tables that were counted."""
+    """needs: every key that something names. rows: of the tables that were counted. untried: as of untried_keys()."""
 
     needs: tuple[KeyNeed, ...]
     findings: tuple[Finding, ...]
     rows: int
+    untried: tuple[KeyNeed, ...] = ()
 
 
 def survey(
@@ -72,9 +73,11 @@ def survey(
         findings += generation_findings(table, counted, recorded)
         findings += slot_findings(table, counted, recorded, live)
         findings += mode_findings(engine, table, in_force, recorded)
+    untried: list[KeyNeed] = []
     if mine is not None:
         findings += kek_findings(states, provider, mine.keyring_id)
-    return Survey(tuple(needs), tuple(findings), sum(counted.rows for counted in counts))
+        untried += untried_keys(needs, provider, mine.keyring_id)
+    return Survey(tuple(needs), tuple(findings), sum(counted.rows for counted in counts), tuple(untried))
 
 
 def _lacking(engine: Engine, table: Table) -> list[str]:
