@@ -55,6 +55,11 @@ def _steps(kinds: set[FindingKind], findings: Sequence[Finding], needs: Sequence
     yield from _moves(kinds, findings)
     yield from _ledger(kinds)
     yield from _lost(findings)
+    if kinds & STORE_BACK:
+        yield (
+            "The key store has forgotten each database that was registered since its copy, and a key is retired without"
+            " it: type noisevault keys databases with the policy of every database, before any key is retired."
+        )
     yield "Start the services. Then look at all rows: noisevault verify --anew"
 
 

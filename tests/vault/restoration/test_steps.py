@@ -32,6 +32,7 @@ def test_writers_stop_first_and_begin_last_and_what_cannot_be_undone_comes_after
         copy = place(told, "later copy of it exists")
         for later in ("noisevault rotate", "noisevault init", "noisevault reencrypt", "noisevault reindex", "Lost for"):
             assert copy < place(told, later)
+    assert (place(told, "noisevault keys databases with the policy of every") < len(told)) == bool(kinds & STORE_BACK)
     for first, then in (
         ("rotate --purpose data", "noisevault reencrypt"),
         ("records them again", "rotate --purpose index"),
