@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from typing import Final
 
-__all__ = ["UNITS", "read_duration", "show_duration"]
+__all__ = ["UNITS", "read_duration", "show_duration", "show_exactly"]
 
 UNITS: Final = {
     "w": timedelta(weeks=1),
@@ -34,3 +34,9 @@ def show_duration(length: timedelta) -> str:
         if length >= UNITS[unit]:
             return f"{length // UNITS[unit]}{unit}"
     return f"{max(0, int(length.total_seconds()))}s"
+
+
+def show_exactly(length: timedelta) -> str:
+    """As it may be written, in the largest unit of d, h, m and s that divides it."""
+    unit = next(unit for unit in ("d", "h", "m", "s") if not length % UNITS[unit])
+    return f"{length // UNITS[unit]}{unit}"

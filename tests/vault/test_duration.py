@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault.duration import UNITS, read_duration, show_duration
+from vault.duration import UNITS, read_duration, show_duration, show_exactly
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,14 @@ def test_a_century_is_the_most(text: str) -> None:
 def test_what_is_shown_is_the_length_rounded_down_to_its_unit(length: timedelta) -> None:
     text = show_duration(length)
     assert read_duration(text) <= length < read_duration(text) + UNITS[text[-1]]
+
+
+@given(st.integers(0, 10**7).map(lambda seconds: timedelta(seconds=seconds)))
+def test_what_is_shown_exactly_is_the_length_in_the_largest_unit_that_divides_it(length: timedelta) -> None:
+    text = show_exactly(length)
+    assert read_duration(text) == length
+    larger = [unit for name, unit in UNITS.items() if unit > UNITS[text[-1]] and name != "w"]
+    assert all(length % unit for unit in larger)
 
 
 def test_a_length_before_its_beginning_is_none() -> None:

@@ -82,10 +82,16 @@ def _may_try(context: MaintenanceContext, step: Step, record: KeyRecord, since: 
 
 def _retirement(context: MaintenanceContext, record: KeyRecord) -> Task:
     lifecycle = context.project.opened.keyring.lifecycle
-    waits = retirement_wait(context.project.policy.vault.declared_wait, None, short=False)
+    own = retirement_wait(context.project.policy.vault.declared_wait, None, short=False)
+    clearing = KeyClearing(context.project, reencrypt=False, wait=own.length)
 
     def end() -> str:
-        look = _look(context, record.changed_at)
+        waits = clearing.wait_with_others(record.key_id, own)
+
+        def look(found: KeyRecord) -> None:
+            _look(context, clearing, record.changed_at)(found)
+            clearing.require_wait(found, waits)
+
         retired = lifecycle.retire(record.key_id, waits.length, shortest=waits.shortest, look=look)
         until = "" if retired.destroy_after is None else to_the_minute(retired.destroy_after)
         return f"key {record.key_id.hex()} is retired; until {until} it can only be restored"
@@ -96,20 +102,21 @@ def _retirement(context: MaintenanceContext, record: KeyRecord) -> Task:
 def _destruction(context: MaintenanceContext, record: KeyRecord, since: datetime) -> Task:
     def end() -> str:
         clearances = Clearances(context.project.opened.key_store, record.keyring_id)
-        look = _look(context, clearances.since_for_destroying(since))
+        clearing = KeyClearing(context.project, reencrypt=False)
+        look = _look(context, clearing, clearances.since_for_destroying(since))
         context.project.opened.keyring.lifecycle.destroy(record.key_id, look=look)
         return f"key {record.key_id.hex()} is destroyed: its wrapped bytes are erased from the key store"
 
     return _task(context, Step.DESTROY, record, "its wait is over", end)
 
 
-def _look(context: MaintenanceContext, since: datetime) -> Callable[[KeyRecord], None]:
+def _look(context: MaintenanceContext, clearing: KeyClearing, since: datetime) -> Callable[[KeyRecord], None]:
     """As of the commands; and nobody is there to be told of what nobody looked at, so that refuses too."""
 
     def look(found: KeyRecord) -> None:
-        StillNeeded(context.project).refuse_unseen(found, [])
         StillNeeded(context.project).refuse_namesakes(found, [])
-        KeyClearing(context.project, reencrypt=False).require_cleared(found, since)
+        clearing.require_cleared(found, since)
+        StillNeeded(context.project).refuse_unseen(found, [])
 
     return look
 

@@ -16,6 +16,7 @@ from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, PolicyOption, load_policy, open_keys, open_project
 from vault.cli.retirement_wait import retirement_wait
 from vault.cli.still_needed import StillNeeded
+from vault.duration import show_exactly
 from vault.errors import NotClearedError, PolicyError
 from vault.project import Project
 from vault.retirement.clearances import Clearances
@@ -72,12 +73,16 @@ def retire(
     """
     require_confirmed(policy, confirm)
     with open_project(policy, models) as project:
-        waits = retirement_wait(project.policy.vault.declared_wait, wait, short=short_wait)
-        clearing = KeyClearing(project, reencrypt, patience)
+        own = retirement_wait(project.policy.vault.declared_wait, wait, short=short_wait)
+        clearing = KeyClearing(project, reencrypt, patience, wait=own.length)
+        waits = clearing.wait_with_others(key_id, own)
+        asked = "" if wait is None else f" --wait {show_exactly(wait)}"
+        options = asked + (" --short-wait" if short_wait else "")
 
         def look(found: KeyRecord) -> None:
             StillNeeded(project).refuse_namesakes(found)
-            _require_cleared(clearing, found, found.changed_at, "retire")
+            _require_cleared(clearing, found, found.changed_at, "retire", options)
+            clearing.require_wait(found, waits)
 
         record = project.opened.keyring.lifecycle.retire(
             key_id,
@@ -116,11 +121,12 @@ def destroy(
     with open_project(policy, models) as project:
 
         def look(record: KeyRecord) -> None:
-            StillNeeded(project).refuse_unseen(record, looked_at or [])
             StillNeeded(project).refuse_namesakes(record, looked_at or [])
             clearances = Clearances(project.opened.key_store, record.keyring_id)
             since = None if record.destroy_after is None else clearances.since_for_destroying(record.destroy_after)
             _require_cleared(KeyClearing(project, patience=patience), record, since, "destroy")
+            # At last, so that the triggers are there for who looks at those fields by another policy.
+            StillNeeded(project).refuse_unseen(record, looked_at or [])
 
         project.opened.keyring.lifecycle.destroy(key_id, look=look)
         for table in KeyClearing(project, patience=patience).refuse_again():  # typed again, when it was made anew
@@ -138,14 +144,16 @@ def require_confirmed(policy: Path, name: str) -> None:
         raise PolicyError(f"--confirm takes the keyring's name, which is {keyring}; nothing was done")
 
 
-def _require_cleared(clearing: KeyClearing, record: KeyRecord, since: datetime | None, command: str) -> None:
+def _require_cleared(
+    clearing: KeyClearing, record: KeyRecord, since: datetime | None, command: str, options: str = ""
+) -> None:
     """Say what was looked at and what was not. Raises: KeyInUseError; typer.Exit where other databases are missing."""
     project = clearing.project
     try:
         clearing.require_cleared(record, record.changed_at if since is None else since)
     except NotClearedError as error:
         say_looked(project, record)
-        end_with_not_cleared(error, record, command, project.policy.vault.keyring)
+        end_with_not_cleared(error, record, command, project.policy.vault.keyring, options)
     say_looked(project, record)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
 import typer
@@ -12,6 +12,7 @@ from sqlalchemy import Table
 from kms import KeyRecord, KeyringState, KeyState, Purpose
 from vault.cli.job_ending import end_with, say_tally
 from vault.cli.job_keys import job_keys
+from vault.cli.retirement_wait import RetirementWait
 from vault.cli.running_jobs import running_jobs
 from vault.cli.still_needed import StillNeeded
 from vault.databases.database_identity import DatabaseIdentity
@@ -25,6 +26,7 @@ from vault.project import Project
 from vault.retirement.clearances import Clearances
 from vault.retirement.clearing import Clearing, identity_of
 from vault.retirement.refused_keys import refuse_keys, refused_keys
+from vault.retirement.row_security import require_all_rows
 from vault.rows.key_uses import KeyUse
 from vault.triggers.patient_ddl import PATIENCE
 
@@ -37,12 +39,16 @@ ENDED: Final = frozenset({KeyState.RETIRED, KeyState.DESTROYED})
 
 @dataclass(frozen=True, slots=True)
 class KeyClearing:
-    """Of a project's database. reencrypt: move what names the key by a job. patience: seconds, as of Clearing."""
+    """Of a project's database. reencrypt: move what names the key by a job. patience: seconds, as of Clearing.
+
+    wait: for how long a key is to wait once it is retired, as this database needs it; None where it is destroyed.
+    """
 
     project: Project
     reencrypt: bool = False
     patience: float = PATIENCE
     settings: JobSettings = field(default_factory=JobSettings)
+    wait: timedelta | None = None
 
     def require_cleared(self, record: KeyRecord, since: datetime) -> None:
         """Clear this database; then every other that is registered must be, since then.
@@ -67,6 +73,8 @@ class KeyClearing:
         identity = identity_of(self.project.engine)
         DatabaseRegister(opened.key_store).see(record.keyring_id, identity)
         if comes_later:
+            for table in self._tables:
+                require_all_rows(self.project.engine, table)
             begun = clearances.now()
             needed.refuse_used(record)
             clearances.note(identity.digest, record.key_id, begun, 0)
@@ -76,10 +84,28 @@ class KeyClearing:
         if missing:
             raise NotClearedError(record.key_id, tuple((one.name, one.place) for one in missing))
 
+    def wait_with_others(self, key_id: bytes, wait: RetirementWait) -> RetirementWait:
+        """Of a key that is to be retired: no shorter than what any other database was cleared with."""
+        record = self._state.find(key_id)
+        if record is None:
+            return wait  # which is refused
+        here = identity_of(self.project.engine).digest
+        clearances = Clearances(self.project.opened.key_store, record.keyring_id)
+        longest = clearances.longest_wait(key_id, record.changed_at, but=here)
+        return wait if longest is None else wait.at_least(longest[0], longest[1].place)
+
     def missing(self, record: KeyRecord, since: datetime) -> list[RegisteredDatabase]:
         """The databases in which the key may be needed still."""
         clearances = Clearances(self.project.opened.key_store, record.keyring_id)
         return clearances.missing(record.key_id, since, unguarded=self._state.has_turn_to_come(record))
+
+    def require_wait(self, record: KeyRecord, wait: RetirementWait) -> None:
+        """Raises: KeyInUseError where another database was cleared meanwhile, to wait for longer."""
+        if self.wait_with_others(record.key_id, wait) != wait:
+            raise KeyInUseError(
+                f"another database was cleared of {record.purpose} key {record.key_id.hex()} meanwhile, to wait for"
+                " longer: type the same command again"
+            )
 
     def _clearing(
         self, needed: StillNeeded, record: KeyRecord, identity: DatabaseIdentity, clearances: Clearances
@@ -93,6 +119,7 @@ class KeyClearing:
             lambda found: self._move(needed, record, found),
             self._cleared_before(clearances, identity.digest),
             self.patience,
+            self.wait,
         )
 
     def unrefused(self) -> list[tuple[Table, frozenset[bytes]]]:
@@ -151,13 +178,19 @@ class KeyClearing:
         end_with([], stopped=stopped)
 
 
-def end_with_not_cleared(error: NotClearedError, record: KeyRecord, command: str, keyring: str) -> NoReturn:
-    """Say which databases are missing and what to type for each. Raises: typer.Exit with status 3."""
+def end_with_not_cleared(
+    error: NotClearedError, record: KeyRecord, command: str, keyring: str, options: str = ""
+) -> NoReturn:
+    """Say which databases are missing and what to type for each. options: as typed here, with a space before each.
+
+    Raises: typer.Exit with status 3.
+    """
     console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
     key_id = record.key_id.hex()
     console.print(f"{record.purpose} key {key_id} stays as it is: it may be needed in other databases of {keyring}.")
+    words = f"{command} {key_id} --confirm {keyring}{options}"
     for name, place in error.databases:
         console.print(f"  {place}")
-        console.print(f"    with the policy that names it: noisevault keys {command} {key_id} --confirm {keyring}")
+        console.print(f"    with the policy that names it: noisevault keys {words}")
         console.print(f"    if it is no more: noisevault keys forget-database {name} --confirm {keyring}")
     raise typer.Exit(NOT_CLEARED)

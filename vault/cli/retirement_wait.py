@@ -22,6 +22,15 @@ class RetirementWait:
     shortest: timedelta
     told: str
 
+    def at_least(self, wait: timedelta, place: str) -> "RetirementWait":
+        """This, or what the database at that place was cleared with, where that is longer."""
+        if wait <= self.length:
+            return self
+        told = (
+            f"It waits for {show_duration(wait)}, as was said when {place} was cleared; less only by clearing it again."
+        )
+        return RetirementWait(wait, self.shortest, told)
+
 
 def retirement_wait(declared: timedelta | None, asked: timedelta | None, *, short: bool) -> RetirementWait:
     """declared: by the policy. asked: on the command line. short: less than is declared, or than 7 days, is meant.

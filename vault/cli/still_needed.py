@@ -102,5 +102,6 @@ class StillNeeded:
             options = " ".join(f"--looked-at {label}" for label in left)
             raise KeyInUseError(
                 f"data key {record.key_id.hex()} sealed values of {', '.join(left)}, which the policy does not name:"
-                f" run reencrypt with the policy or models that do; when nothing there names the key, add {options}"
+                " look there by the policy or models that do, with the same command, which makes its triggers and is"
+                f" refused likewise; when nothing there names the key, add {options}"
             )

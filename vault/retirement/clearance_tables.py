@@ -23,5 +23,7 @@ clearance_table: Final = Table(
     Column("found", BigInteger, nullable=False),  # values, terms and slots that named the key
     # When the last scan began that found nothing while all columns refused the key; NULL if one found something since.
     Column("cleared_at", exact_text(32)),
+    # For how long what was moved may come back there, in seconds, by its policy or by who retired; NULL if not said.
+    Column("wait_seconds", BigInteger),
     **MARIADB_TRANSACTIONAL,
 )

@@ -5,6 +5,7 @@ clearance counts from a moment on: for retiring a key since it is DEACTIVATED, s
 restored; for destroying it since its wait is over.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -32,13 +33,17 @@ FRESH: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The last of a database for a key. found: what named it. cleared_at: of the last that cleared, None if void."""
+    """The last of a database for a key. found: what named it. cleared_at: of the last that cleared, None if void.
+
+    wait: for how long what was moved there may come back, as was said when it was cleared to be retired.
+    """
 
     digest: str
     key_id: bytes
     scanned_at: datetime
     found: int
     cleared_at: datetime | None
+    wait: timedelta | None = None
 
     def clears(self, since: datetime, *, unguarded: bool = False) -> bool:
         """unguarded: it is enough that nothing was found, where no trigger is to refuse the key."""
@@ -63,11 +68,25 @@ class Clearances:
         """A key is destroyed when each database was scanned since then: after the wait, and within the last day."""
         return max(destroy_after, self.now() - FRESH)
 
-    def note(self, digest: str, key_id: bytes, begun: datetime, found: int, *, cleared: bool = False) -> None:
-        """What a scan that began then has found. cleared: nothing, and all columns had refused the key before."""
+    def note(
+        self,
+        digest: str,
+        key_id: bytes,
+        begun: datetime,
+        found: int,
+        *,
+        cleared: bool = False,
+        wait: timedelta | None = None,
+    ) -> None:
+        """What a scan that began then has found. cleared: nothing, and all columns had refused the key before.
+
+        wait: as of Scan; what was said before stays where it is None.
+        """
         row: dict[str, Any] = {"scanned_at": time_text(begun), "found": found}
         if cleared or found:
             row["cleared_at"] = time_text(begun) if cleared else None
+        if cleared and wait is not None:
+            row["wait_seconds"] = math.ceil(wait.total_seconds())
         self._require_tables()
         try:
             self._write(digest, key_id, row)
@@ -101,6 +120,18 @@ class Clearances:
         instances = {one.instance for one in counted if one.digest in cleared} - {""}
         return [one for one in counted if one.digest not in cleared and one.instance not in instances]
 
+    def longest_wait(
+        self, key_id: bytes, since: datetime, but: str = ""
+    ) -> tuple[timedelta, RegisteredDatabase] | None:
+        """Of the databases that count, but for one, and were cleared since then: the longest wait, and whose it is."""
+        counted = {one.digest: one for one in self._register.databases(self._id) if one.counts and one.digest != but}
+        waits = [
+            (scan.wait, counted[digest])
+            for (digest, scanned), scan in self.scans().items()
+            if scanned == key_id and digest in counted and scan.wait is not None and scan.clears(since)
+        ]
+        return max(waits, key=lambda one: one[0], default=None)
+
     def void(self, digest: str) -> None:
         """Forget what was found in a database."""
         self._require_tables()
@@ -133,7 +164,8 @@ def _is_there(connection: Connection, place: Mapping[str, Any]) -> bool:
 def _from_row(row: Row[Any]) -> Scan:
     try:
         cleared_at = None if row.cleared_at is None else moment_of(row.cleared_at)
-        return Scan(str(row.identity), bytes(row.key_id), moment_of(row.scanned_at), int(row.found), cleared_at)
+        wait = None if row.wait_seconds is None else timedelta(seconds=row.wait_seconds)
+        return Scan(str(row.identity), bytes(row.key_id), moment_of(row.scanned_at), int(row.found), cleared_at, wait)
     except (OverflowError, TypeError, ValueError):
         raise KeyringError(
             "a row of noisevault_clearance makes no sense: it was changed by hand, restore it from a backup"

@@ -5,6 +5,7 @@ re-encrypt ─> refuse the key by triggers, which waits for open writers ─> sc
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from sqlalchemy import Engine, Table
@@ -32,7 +33,7 @@ class Clearing:
 
     uses: counts what needs the key, by the stored bytes. move: re-encrypts what was found, or raises that it must be
     done first. others: keys that are to be refused as well, as those that were cleared here before.
-    patience: how many seconds a transaction may hold a table.
+    patience: how many seconds a transaction may hold a table. wait: as of a Scan.
     """
 
     engine: Engine
@@ -43,6 +44,7 @@ class Clearing:
     move: Callable[[list[KeyUse]], None]
     others: Collection[bytes] = ()
     patience: float = PATIENCE
+    wait: timedelta | None = None
 
     def clear(self, record: KeyRecord) -> None:
         """To be called when no process seals by the key any more. May be stopped anywhere and called again.
@@ -72,7 +74,8 @@ class Clearing:
         begun = self.clearances.now()
         found = self.uses(record)
         number = sum(use.count for use in found)
-        self.clearances.note(self.identity.digest, record.key_id, begun, number, cleared=cleared and not found)
+        whole = cleared and not found
+        self.clearances.note(self.identity.digest, record.key_id, begun, number, cleared=whole, wait=self.wait)
         return found
 
 

@@ -1,6 +1,7 @@
 """deactivate, retire, restore, destroy: as an operator types them, refused while something needs the key."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -155,6 +156,66 @@ def test_a_field_that_the_policy_does_not_name_has_to_be_looked_at(loaded: Run, 
     assert "add --looked-at other.phone" in refused.err
     assert [key["state"] for key in keys(loaded)] == ["retired", "active"]
     assert loaded(*words, "--looked-at", "other.phone").status == 0
+
+
+def test_what_is_refused_for_fields_of_another_policy_has_made_the_triggers_of_this_one(
+    loaded: Run, unused: str, tmp_path: Path
+) -> None:
+    """Two policies name tables of one database: each is scanned, and refuses the key, before the key may go."""
+    text = (tmp_path / "noisevault.toml").read_text(encoding="utf-8")
+    of_bills = text.partition("[dataset")[0].replace("[table.visit", "[table.bill")
+    (tmp_path / "bills.toml").write_text(of_bills, encoding="utf-8")
+    assert loaded("init", "--policy", "bills.toml").status == 0
+    with closing(sqlite3.connect(tmp_path / "keys.db")) as store, store:
+        store.execute("INSERT INTO noisevault_seal_count VALUES (?, 'bill.diagnosis', 256)", (bytes.fromhex(unused),))
+    assert loaded("keys", "retire", unused, "--confirm", "main").status == 0
+    pass_time(tmp_path, 30)
+    words = ("keys", "destroy", unused, "--confirm", "main")
+    refused = loaded(*words)
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "look there by the policy or models that do, with the same command" in refused.err
+    assert loaded(*words, "--policy", "bills.toml").status == 1, "for the fields of the other policy"
+    assert loaded(*words, "--looked-at", "bill.diagnosis").status == 0
+    late = b"\x01\x00" + bytes.fromhex(unused) + bytes(28)
+    refusal = pytest.raises(sqlite3.IntegrityError, match=r"a value of bill\.diagnosis by a retired key")
+    with closing(sqlite3.connect(tmp_path / "application.db")) as data, refusal:
+        data.execute("INSERT INTO bill (person, year, diagnosis) VALUES (1, 1, ?)", (late,))
+
+
+def of_two_databases(run: Run, folder: Path, waits: tuple[str, str]) -> str:
+    """Policies a.toml and b.toml of one keyring, each with a database and a section [vault] of its own; the old key."""
+    text = (folder / "noisevault.toml").read_text(encoding="utf-8")
+    for name, wait in zip("ab", waits, strict=True):
+        changed = text.replace("application.db", f"{name}.db").replace("[vault]", f"[vault]\n{wait}")
+        (folder / f"{name}.toml").write_text(changed, encoding="utf-8")
+        assert run("init", "--policy", f"{name}.toml").status == 0
+    (old,) = keys(run)
+    assert run("rotate").status == 0
+    rest(folder)
+    first = run("keys", "databases", "--json")
+    here = next(one["database"] for one in json.loads(first.out) if one["here"])
+    assert run("keys", "forget-database", here, "--confirm", "main").status == 0
+    return str(old["key_id"])
+
+
+def test_a_key_waits_for_as_long_as_any_of_its_databases_needs(loaded: Run, tmp_path: Path) -> None:
+    old = of_two_databases(loaded, tmp_path, ('backup_retention = "90d"', 'backup_retention = "10d"'))
+    assert loaded("keys", "retire", old, "--confirm", "main", "--policy", "a.toml").status == 3
+    retired = loaded("keys", "retire", old, "--confirm", "main", "--policy", "b.toml")
+    assert (retired.status, retired.err) == (0, "")
+    assert re.search(r"It waits for 90d, as was said when sqlite:///\S*/a\.db on \S+ was cleared", retired.out)
+    pass_time(tmp_path, 80)
+    assert "both must be past it" in loaded("keys", "destroy", old, "--confirm", "main", "--policy", "b.toml").err
+
+
+def test_a_wait_that_was_asked_for_in_one_database_holds_in_the_other(loaded: Run, tmp_path: Path) -> None:
+    old = of_two_databases(loaded, tmp_path, ("", ""))
+    words = ("keys", "retire", old, "--confirm", "main")
+    told = loaded(*words, "--wait", "36h", "--short-wait", "--policy", "a.toml")
+    assert told.status == 3
+    assert f"noisevault keys retire {old} --confirm main --wait 36h --short-wait\n" in told.err, "to be typed there"
+    assert loaded(*words, "--wait", "200d", "--policy", "a.toml").status == 3
+    assert "It waits for 200d, as was said" in loaded(*words, "--policy", "b.toml").out
 
 
 def test_an_index_key_that_a_slot_keeps_is_not_retired(loaded: Run, tmp_path: Path) -> None:

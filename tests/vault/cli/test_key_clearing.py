@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, create_engine, event, select
+from sqlalchemy import Connection, create_engine, event, select, text
 
 from kms import KeyState, ProviderSettings, Purpose
 from tests.kms.rested import let_rest
@@ -198,6 +198,32 @@ def test_a_ledger_key_that_was_active_stays_though_this_ledger_does_not_name_it(
     ledger.verify_audit()
     ledger.close()
     project.close()
+
+
+@pytest.mark.postgres
+def test_a_key_whose_turn_comes_is_not_counted_by_a_role_that_sees_a_part(tmp_path: Path, postgres_url: str) -> None:
+    """The key store may have been put back, and have forgotten that it had its turn."""
+    project = make_project(tmp_path, postgres_url)
+    waiting = project.opened.keyring.lifecycle.prepare(Purpose.DATA)
+    with project.engine.begin() as connection:
+        for statement in (
+            "CREATE ROLE part_of_visits",
+            "GRANT SELECT ON visit TO part_of_visits",
+            "ALTER TABLE visit ENABLE ROW LEVEL SECURITY",
+        ):
+            connection.execute(text(statement))
+    clerk = create_engine(postgres_url, connect_args={"options": "-c role=part_of_visits"})
+    try:
+        as_clerk = Project(project.policy, clerk, project.tables, project.opened)
+        with pytest.raises(KeyInUseError, match="row-level security shows this role a part of visit"):
+            retire(as_clerk, waiting.key_id)
+        retire(project, waiting.key_id)
+    finally:
+        clerk.dispose()
+        with project.engine.begin() as connection:
+            connection.execute(text("DROP OWNED BY part_of_visits"))
+            connection.execute(text("DROP ROLE part_of_visits"))
+        project.close()
 
 
 def test_a_ledger_key_that_never_was_active_is_only_counted(tmp_path: Path) -> None:

@@ -40,6 +40,26 @@ def missing(clearances: Clearances, since: datetime = T, key_id: bytes = KEY) ->
     return [one.place for one in clearances.missing(key_id, since)]
 
 
+def test_the_longest_wait_is_of_clearances_that_count(clearances: Clearances, store: KeyStore) -> None:
+    assert clearances.longest_wait(KEY, T) is None
+    clearances.note(A.digest, KEY, T, 0, cleared=True, wait=HOUR)
+    clearances.note(B.digest, KEY, T, 0, cleared=True, wait=2 * HOUR)
+    clearances.note(B.digest, KEY, T, 0, cleared=True)  # as for destroying
+    found = clearances.longest_wait(KEY, T)
+    assert found is not None
+    assert (found[0], found[1].place) == (2 * HOUR, "b")
+    assert clearances.longest_wait(KEY, T + HOUR) is None, "the key was restored since"
+    assert clearances.longest_wait(OTHER, T) is None
+    of_a = clearances.longest_wait(KEY, T, but=B.digest)
+    DatabaseRegister(store).forget(KEYRING, B.digest)
+    assert of_a is not None
+    assert (of_a, of_a[0]) == (clearances.longest_wait(KEY, T), HOUR)
+    clearances.note(A.digest, KEY, T, 0, cleared=True, wait=HOUR / 4)
+    shorter = clearances.longest_wait(KEY, T)
+    assert shorter is not None
+    assert shorter[0] == HOUR / 4, "who clears it again says anew"
+
+
 def test_each_database_has_to_be_cleared_since_then(clearances: Clearances) -> None:
     assert missing(clearances) == ["a", "b"]
     clearances.note(A.digest, KEY, T, 0, cleared=True)
