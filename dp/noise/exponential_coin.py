@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dp.noise.discrete_laplace import bernoulli_exp
 from dp.noise.exponential_bits import tail_threshold
 from dp.noise.random_source import RandomSource
 
@@ -24,7 +25,7 @@ _REFINE_BITS: Final = 64
 def flip_many(near: NDArray[np.float64], exact: Callable[[int], Fraction], random: RandomSource) -> NDArray[np.bool_]:
     """How each coin falls: True for heads.
 
-    near: each x, at most 2**-34 off wherever it is below FAR (greater ones may be anything from FAR on); at least 0.
+    near: each x, at most 2**-34 off, and at least 0; of an x above FAR anything above FAR - 2**-34.
     exact: the x of the coin at an index, as a fraction, at least 0.
 
     2**32 * exp(-x) is then less than 1 off: 2**32 * exp(-x) * 2**-34 is at most a quarter, and the float exponential,
@@ -40,8 +41,14 @@ def flip_many(near: NDArray[np.float64], exact: Callable[[int], Fraction], rando
 
 
 def flip(exponent: Fraction, random: RandomSource) -> bool:
-    """One coin of probability exp(-exponent); exponent is at least 0, and any fraction."""
-    return _refined(int.from_bytes(random.bytes(_WORD_BITS // 8), "little"), exponent, random)
+    """One coin of probability exp(-exponent), exponent >= 0. The time it takes depends on how it falls.
+
+    Source: Canonne, Kamath, Steinke 2020, arXiv:2004.00010, algorithm 1: one coin of exp(-1) for each whole.
+    """
+    whole, rest = divmod(exponent.numerator, exponent.denominator)
+    while whole and bernoulli_exp(1, 1, random):
+        whole -= 1
+    return whole == 0 and bernoulli_exp(rest, exponent.denominator, random)
 
 
 def _refined(word: int, exponent: Fraction, random: RandomSource) -> bool:
