@@ -8,6 +8,7 @@ from dp.errors import DpError, ParameterError
 from dp.grid import Grid
 from dp.nano import show
 from dp.partial import Partial
+from dp.price import Price
 from dp.questions.count import Count
 from dp.questions.mean import Mean
 from dp.questions.question import Aggregates, Question, release
@@ -28,6 +29,7 @@ __all__ = [
     "ParameterError",
     "PartValue",
     "Partial",
+    "Price",
     "Question",
     "Sum",
     "laplace_rho",

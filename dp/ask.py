@@ -62,7 +62,7 @@ def ask_with_random(
 
 def _validate(request: Request, question: Question) -> None:
     """What can be refused without the ledger and without the data."""
-    question.noise(request.nano_epsilon)
+    question.noise(request.price)
     labels = len(request.group_labels)
     if labels != question.n_groups and (labels or question.n_groups > 1):
         raise ParameterError("group_labels", f"there are {labels} for the {question.n_groups} groups of the question")
@@ -70,4 +70,4 @@ def _validate(request: Request, question: Question) -> None:
 
 def _compute(request: Request, question: Question, read: Read, salt: bytes, random: RandomSource) -> Answer:
     aggregates = question.aggregate(question.bound(read(), salt))
-    return release_with_random(question, request.question_text, aggregates, request.nano_epsilon, random=random)
+    return release_with_random(question, request.question_text, aggregates, request.price, random=random)

@@ -21,13 +21,14 @@ class ParameterError(DpError):
 class BudgetExhaustedError(DpError):
     """The answer would cost more than the dataset's lifetime budget has left. Nothing was charged."""
 
-    def __init__(self, dataset: str, asked: int, remaining: int) -> None:
-        """asked, remaining: epsilon in units of 1e-9."""
+    def __init__(self, dataset: str, asked: int | None, remaining: int) -> None:
+        """asked, remaining: epsilon in units of 1e-9; asked is None for a price that has none."""
         self.dataset = dataset
         self.asked = asked
         self.remaining = remaining
+        costs = "an unbounded epsilon" if asked is None else f"epsilon {show(asked)}"
         super().__init__(
-            f"this answer costs epsilon {show(asked)} a person and dataset {dataset!r} has {show(remaining)} left;"
+            f"this answer costs {costs} a person and dataset {dataset!r} has {show(remaining)} left;"
             " ask with a smaller epsilon, or ask again a question that was answered before, which costs nothing"
         )
 

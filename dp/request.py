@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from dp.epsilon import require_nano_epsilon
 from dp.errors import ParameterError
+from dp.price import Price, require_price
 
 NAME_CHARACTERS: Final = 190  # ours: what the ledger's index takes
 MAX_EPOCH: Final = 2**63 - 1
@@ -17,7 +17,7 @@ class Request:
     dataset, principal: names of up to 190 printable characters.
     epoch: the dataset's public number, from its status.
     question_text: the canonical form, so that two spellings of one question are one question.
-    nano_epsilon: epsilon in units of 1e-9.
+    price: what the answer may cost one person.
     parameters: all else that the answer depends on (bounds, grid, caps), in one canonical spelling.
     group_labels: the declared groups, in order.
     shared: anyone gets the answer that was released to the first who asked. Otherwise each principal has their own,
@@ -30,7 +30,7 @@ class Request:
     epoch: int
     principal: str
     question_text: str
-    nano_epsilon: int
+    price: Price
     parameters: str = ""
     group_labels: tuple[str, ...] = ()
     shared: bool = False
@@ -40,7 +40,7 @@ class Request:
         require_name("principal", self.principal)
         if type(self.epoch) is not int or not 0 < self.epoch <= MAX_EPOCH:
             raise ParameterError("epoch", "it must be an int above 0; read it from the dataset's status")
-        require_nano_epsilon(self.nano_epsilon)
+        require_price(self.price)
         require_text("question_text", self.question_text)
         if not self.question_text:
             raise ParameterError("question_text", "it must not be empty")

@@ -68,11 +68,11 @@ def answer(
     dataset: str,
     question: Question,
     *,
-    nano_epsilon: int,
+    price: dp.Price,
     who: str,
     shared: SharedScan | None = None,
 ) -> dp.Answer:
-    """The noisy answer to one question, paid for by `nano_epsilon` of the dataset's budget; a repeat is free.
+    """The noisy answer to one question, paid for by `price` out of the dataset's budget; a repeat is free.
 
     shared: who reads the rows, if not this process; the answer hangs on the rows and not on who reads them.
     Raises: QuestionError, dp.ParameterError, and PolicyError for workers that read another policy, before anything is
@@ -88,7 +88,7 @@ def answer(
         epoch=ledger.status(dataset).epoch,
         principal=who,
         question_text=question.canonical(),
-        nano_epsilon=nano_epsilon,
+        price=price,
         parameters=read_as(project.policy, dataset, question),
         group_labels=tuple(", ".join(map(repr, label)) for label in labels),
         shared=True,

@@ -9,8 +9,8 @@ from typing import Final
 from sqlalchemy import BigInteger, Connection, bindparam, insert, select, update
 
 from dp.errors import ParameterError
-from dp.ledger.price import ATTO, Price
 from dp.ledger.schema import budget
+from dp.price import ATTO, Price
 
 # Ours: epsilon 100,000; below it the sum of rho, at most half the square of that of epsilon, stays within 63 bits.
 MAX_LIFETIME_NANO: Final = 10**14
@@ -83,7 +83,7 @@ def write_epoch(connection: Connection, dataset: str, epoch: int) -> None:
 
 def spend(connection: Connection, dataset: str, epoch: int, price: Price) -> bool:
     """Whether the price was within the dataset's lifetime, and is now spent."""
-    if price.nano_epsilon > MAX_LIFETIME_NANO:
+    if price.nano_epsilon is None or price.nano_epsilon > MAX_LIFETIME_NANO:
         return False
     asked = {
         "of_dataset": dataset,

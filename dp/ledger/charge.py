@@ -15,8 +15,8 @@ from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import read_status, spend
 from dp.ledger.errors import StaleEpochError
 from dp.ledger.place import Place, at_place
-from dp.ledger.price import Price
 from dp.ledger.schema import charge
+from dp.price import Price
 
 FIND: Final = select(charge.c.attempt).where(charge.c.charge_id == bindparam("charge_id"), at_place(charge))
 LAST_ATTEMPT: Final = select(func.max(charge.c.attempt)).where(at_place(charge))

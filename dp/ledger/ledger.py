@@ -17,7 +17,6 @@ from dp.ledger.checkpoint import head_after
 from dp.ledger.errors import StoredAnswerError
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.place import Place
-from dp.ledger.price import Price
 from dp.ledger.schema_version import create_schema, require_schema
 from dp.ledger.transaction import Transactions
 from dp.ledger.verify import AuditReport, verify
@@ -88,7 +87,7 @@ class Ledger:
             return policy_change.require_status(read_status(connection, dataset), dataset)
 
     def charge(self, request: Request) -> Claim | bytes:
-        """Spend the request's epsilon, before the data is read; or the stored answer if there is one.
+        """Spend the request's price, before the data is read; or the stored answer if there is one.
 
         Raises: BudgetExhaustedError, StaleEpochError or UnknownDatasetError, each logged, nothing spent;
             StoredAnswerError.
@@ -96,7 +95,7 @@ class Ledger:
         place = Place.of(request, self._question)
         charge_id = self._draw(16).hex()
         sealed = self._sealer.seal(request.question_text.encode(), place.question_aad(charge_id))
-        bid = Bid(charge_id, place, request.principal, Price.pure(request.nano_epsilon), sealed)
+        bid = Bid(charge_id, place, request.principal, request.price, sealed)
         outcome = self._run(lambda c, unsure: charge_or_serve(c, self._log, bid, unsure=unsure))
         if isinstance(outcome, DpError):
             raise outcome

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Table, and_, bindparam
 
 from dp.ledger.canonical_json import Plain, canonical
 from dp.ledger.keys import Mac
+from dp.price import Price
 from dp.request import Request
 
 QUESTION_FORMAT: Final = "noisevault/1 question"
@@ -36,7 +37,7 @@ class Place:
                 "question": request.question_text,
                 "parameters": request.parameters,
                 "groups": request.group_labels,
-                "nano_epsilon": request.nano_epsilon,
+                **_price(request.price),
             }
         )
         mac = question_mac.compute(message).hex()
@@ -58,6 +59,12 @@ class Place:
             "epoch": self.epoch,
             "question_mac": self.question_mac,
         }
+
+
+def _price(price: Price) -> dict[str, Plain]:
+    """As the MAC covers it. A pure price is its epsilon alone, as it always was."""
+    pure: dict[str, Plain] = {"nano_epsilon": price.nano_epsilon}
+    return pure if price.is_pure else {**pure, "nano_rho": price.nano_rho, "atto_delta": price.atto_delta}
 
 
 def at_place(table: Table) -> ColumnElement[bool]:

@@ -7,11 +7,11 @@ from fractions import Fraction
 from dp.answer import GroupAnswer, NoiseScale
 from dp.bounding import Bounded, Caps, bound, bound_part
 from dp.chunk import Chunk
-from dp.epsilon import require_nano_epsilon
 from dp.exact_sum import group_counts
 from dp.interval import around
 from dp.noise.random_source import RandomSource
 from dp.partial import Partial
+from dp.price import Price, require_pure
 from dp.questions.question import Aggregates, noisy_parts, require_shape, scales
 
 
@@ -34,11 +34,11 @@ class Count:
     def sensitivity(self) -> tuple[int, ...]:
         return (self.caps.rows_in(self.n_groups),)
 
-    def parts(self, nano_epsilon: int) -> tuple[int, ...]:
-        return (require_nano_epsilon(nano_epsilon),)
+    def parts(self, price: Price) -> tuple[Price, ...]:
+        return (Price.pure(require_pure(price)),)
 
-    def noise(self, nano_epsilon: int) -> tuple[NoiseScale, ...]:
-        return (NoiseScale("count", scales(self, nano_epsilon)[0], nano_epsilon),)
+    def noise(self, price: Price) -> tuple[NoiseScale, ...]:
+        return (NoiseScale("count", scales(self, price)[0], require_pure(price)),)
 
     def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
         return bound(chunks, self.caps, salt, n_groups=self.n_groups)
@@ -49,9 +49,9 @@ class Count:
     def aggregate(self, bounded: Bounded) -> Aggregates:
         return Aggregates((group_counts(bounded.group, self.n_groups),))
 
-    def release(self, aggregates: Aggregates, nano_epsilon: int, random: RandomSource) -> tuple[GroupAnswer, ...]:
-        (scale,) = scales(self, nano_epsilon)
-        (counts,) = noisy_parts(self, aggregates, nano_epsilon, random)
+    def release(self, aggregates: Aggregates, price: Price, random: RandomSource) -> tuple[GroupAnswer, ...]:
+        (scale,) = scales(self, price)
+        (counts,) = noisy_parts(self, aggregates, price, random)
         return tuple(
             GroupAnswer(group, Fraction(count), (Fraction(low), Fraction(high)))
             for group, count in enumerate(counts)

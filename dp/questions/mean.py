@@ -8,13 +8,13 @@ from typing import Final
 from dp.answer import GroupAnswer, NoiseScale, PartValue
 from dp.bounding import Bounded, Caps, bound, bound_part
 from dp.chunk import Chunk
-from dp.epsilon import require_nano_epsilon
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts, group_sums
 from dp.grid import Grid
 from dp.interval import MISS, around, ratio_interval
 from dp.noise.random_source import RandomSource
 from dp.partial import Partial
+from dp.price import Price, require_pure
 from dp.questions.question import Aggregates, noisy_parts, require_grid, require_shape, scales
 
 # Bonferroni: each of the two parts may miss half as often as the whole.
@@ -61,14 +61,15 @@ class Mean:
         rows = self.caps.rows_in(self.n_groups)
         return (rows * max(self.grid.upper - self.middle, self.middle - self.grid.lower), rows)
 
-    def parts(self, nano_epsilon: int) -> tuple[int, ...]:
-        if require_nano_epsilon(nano_epsilon) < 2:
+    def parts(self, price: Price) -> tuple[Price, ...]:
+        nano_epsilon = require_pure(price)
+        if nano_epsilon < 2:
             raise ParameterError("epsilon", "a mean shares it between a sum and a count; ask with 0.000000002 or more")
-        return (nano_epsilon // 2, nano_epsilon - nano_epsilon // 2)
+        return (Price.pure(nano_epsilon // 2), Price.pure(nano_epsilon - nano_epsilon // 2))
 
-    def noise(self, nano_epsilon: int) -> tuple[NoiseScale, ...]:
-        deviations, count = scales(self, nano_epsilon)
-        of_deviations, of_count = self.parts(nano_epsilon)
+    def noise(self, price: Price) -> tuple[NoiseScale, ...]:
+        deviations, count = scales(self, price)
+        of_deviations, of_count = map(require_pure, self.parts(price))
         return (
             NoiseScale("deviations", deviations * self.grid.step, of_deviations),
             NoiseScale("count", count, of_count),
@@ -89,9 +90,9 @@ class Mean:
         deviations = tuple(total - self.middle * count for total, count in zip(sums, counts, strict=True))
         return Aggregates((deviations, counts))
 
-    def release(self, aggregates: Aggregates, nano_epsilon: int, random: RandomSource) -> tuple[GroupAnswer, ...]:
-        deviations, counts = noisy_parts(self, aggregates, nano_epsilon, random)
-        of_deviations, of_count = scales(self, nano_epsilon)
+    def release(self, aggregates: Aggregates, price: Price, random: RandomSource) -> tuple[GroupAnswer, ...]:
+        deviations, counts = noisy_parts(self, aggregates, price, random)
+        of_deviations, of_count = scales(self, price)
         step, middle = self.grid.step, self.middle
         span = (self.grid.lower - middle, self.grid.upper - middle)
         answers = []

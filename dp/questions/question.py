@@ -1,6 +1,6 @@
 """A question: one aggregate over the declared groups, of which the sensitivity is known before any data is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -13,6 +13,7 @@ from dp.grid import Grid
 from dp.noise.integer_noise import add_noise, noise_scale
 from dp.noise.random_source import OperatingSystemRandom, RandomSource
 from dp.partial import Partial
+from dp.price import Price, require_pure
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +44,14 @@ class Question(Protocol):
         """Of each part: how far one unit can move it, added up over the groups, in steps of its grid."""
         ...
 
-    def parts(self, nano_epsilon: int) -> tuple[int, ...]:
-        """The share of epsilon that each part spends; they add up to nano_epsilon.
+    def parts(self, price: Price) -> tuple[Price, ...]:
+        """The share of the price that each part spends; together they cost no more than it.
 
-        Raises: ParameterError when epsilon is too small to share out.
+        Raises: ParameterError when the price is none this question takes, or too small to share out.
         """
         ...
 
-    def noise(self, nano_epsilon: int) -> tuple[NoiseScale, ...]:
+    def noise(self, price: Price) -> tuple[NoiseScale, ...]:
         """What the answer will say about its noise."""
         ...
 
@@ -66,46 +67,48 @@ class Question(Protocol):
         """Exact totals of the rows that count."""
         ...
 
-    def release(self, aggregates: Aggregates, nano_epsilon: int, random: RandomSource) -> tuple[GroupAnswer, ...]:
+    def release(self, aggregates: Aggregates, price: Price, random: RandomSource) -> tuple[GroupAnswer, ...]:
         """Add the noise: one answer a declared group, in order. The deterministic core under the function release()."""
         ...
 
 
-def release(question: Question, label: str, aggregates: Aggregates, nano_epsilon: int) -> Answer:
+def release(question: Question, label: str, aggregates: Aggregates, price: Price) -> Answer:
     """The noisy answer, with fresh noise of the operating system: ask once for each charge, keep what comes.
 
-    label: the question as its reader shall see it. nano_epsilon: what was charged.
+    label: the question as its reader shall see it. price: what was charged.
     """
-    return release_with_random(question, label, aggregates, nano_epsilon, random=OperatingSystemRandom())
+    return release_with_random(question, label, aggregates, price, random=OperatingSystemRandom())
 
 
 def release_with_random(
-    question: Question, label: str, aggregates: Aggregates, nano_epsilon: int, *, random: RandomSource
+    question: Question, label: str, aggregates: Aggregates, price: Price, *, random: RandomSource
 ) -> Answer:
     """The deterministic half of release(). Called by release(), by the ledger's flow and by tests only."""
     return Answer(
         question=label,
-        nano_epsilon=nano_epsilon,
+        nano_epsilon=require_pure(price),
         caps=question.caps,
-        noise=question.noise(nano_epsilon),
-        groups=question.release(aggregates, nano_epsilon, random),
+        noise=question.noise(price),
+        groups=question.release(aggregates, price, random),
     )
 
 
 def noisy_parts(
-    question: Question, aggregates: Aggregates, nano_epsilon: int, random: RandomSource
+    question: Question, aggregates: Aggregates, price: Price, random: RandomSource
 ) -> tuple[tuple[int, ...], ...]:
     """Each part's totals with its own noise, in order of the parts."""
     return tuple(
         add_noise(totals, scale, random)
-        for totals, scale in zip(aggregates.totals, scales(question, nano_epsilon), strict=True)
+        for totals, scale in zip(aggregates.totals, scales(question, price), strict=True)
     )
 
 
-def scales(question: Question, nano_epsilon: int) -> tuple[Fraction, ...]:
+def scales(question: Question, price: Price) -> tuple[Fraction, ...]:
     """The scale of each part's noise, in steps of its grid: sensitivity / epsilon."""
-    shares: Sequence[int] = question.parts(nano_epsilon)
-    return tuple(noise_scale(each, share) for each, share in zip(question.sensitivity(), shares, strict=True))
+    shares = question.parts(price)
+    return tuple(
+        noise_scale(each, require_pure(share)) for each, share in zip(question.sensitivity(), shares, strict=True)
+    )
 
 
 def require_shape(caps: Caps, n_groups: int) -> None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from dp.answer import GroupAnswer, NoiseScale
 from dp.bounding import Bounded, Caps, bound, bound_part
 from dp.chunk import Chunk
-from dp.epsilon import require_nano_epsilon
 from dp.errors import ParameterError
 from dp.exact_sum import group_sums
 from dp.grid import Grid
 from dp.interval import around
 from dp.noise.random_source import RandomSource
 from dp.partial import Partial
+from dp.price import Price, require_pure
 from dp.questions.question import Aggregates, noisy_parts, require_grid, require_shape, scales
 
 
@@ -42,11 +42,11 @@ class Sum:
     def sensitivity(self) -> tuple[int, ...]:
         return (self.caps.rows_in(self.n_groups) * self.grid.reach,)
 
-    def parts(self, nano_epsilon: int) -> tuple[int, ...]:
-        return (require_nano_epsilon(nano_epsilon),)
+    def parts(self, price: Price) -> tuple[Price, ...]:
+        return (Price.pure(require_pure(price)),)
 
-    def noise(self, nano_epsilon: int) -> tuple[NoiseScale, ...]:
-        return (NoiseScale("sum", scales(self, nano_epsilon)[0] * self.grid.step, nano_epsilon),)
+    def noise(self, price: Price) -> tuple[NoiseScale, ...]:
+        return (NoiseScale("sum", scales(self, price)[0] * self.grid.step, require_pure(price)),)
 
     def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
         return bound(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
@@ -60,9 +60,9 @@ class Sum:
             raise ParameterError("bounded", "a sum is of values: bound the rows with this question's bound()")
         return Aggregates((group_sums(bounded.group, bounded.value, self.n_groups, self.grid.reach),))
 
-    def release(self, aggregates: Aggregates, nano_epsilon: int, random: RandomSource) -> tuple[GroupAnswer, ...]:
-        (scale,) = scales(self, nano_epsilon)
-        (sums,) = noisy_parts(self, aggregates, nano_epsilon, random)
+    def release(self, aggregates: Aggregates, price: Price, random: RandomSource) -> tuple[GroupAnswer, ...]:
+        (scale,) = scales(self, price)
+        (sums,) = noisy_parts(self, aggregates, price, random)
         step = self.grid.step
         return tuple(
             GroupAnswer(group, total * step, (low * step, high * step))

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp.errors import ParameterError
+from dp.price import Price
 from dp.request import Request
 
 GOOD: dict[str, object] = {
@@ -12,7 +13,7 @@ GOOD: dict[str, object] = {
     "epoch": 1,
     "principal": "ann",
     "question_text": "COUNT(*)",
-    "nano_epsilon": 10**9,
+    "price": Price.pure(10**9),
     "parameters": "rows=1",
     "group_labels": ("a", "b"),
 }
@@ -23,7 +24,7 @@ GOOD: dict[str, object] = {
     [
         *((name, value) for name in ("dataset", "principal") for value in ("", " a", "a ", "a\tb", "x" * 191, 5, None)),
         *(("epoch", value) for value in (0, -1, 2**63, True, 1.0, None)),
-        *(("nano_epsilon", value) for value in (0, -1, 10**18 + 1, True, 0.1, "1", None)),
+        *(("price", value) for value in (0, 10**9, 0.1, "1", None)),
         *(("question_text", value) for value in ("", "\ud83d", b"COUNT", None)),
         *(("parameters", value) for value in ("\udc00", None)),
         *(("group_labels", value) for value in (["a"], ("a", None), ("\ud83d",), "ab")),

@@ -98,16 +98,16 @@ def test_answers_are_charged_repeated_for_nothing_and_refused_when_the_budget_is
     ledger = open_ledger(project.policy, project.opened.keyring)
     declare_budgets(ledger, project.policy)
     half = dp.parse_epsilon("0.5")
-    first = answer(project, ledger, "visits", parse("mean(spending) by site"), nano_epsilon=half, who="ann")
-    again = answer(project, ledger, "visits", parse("MEAN( spending )  by site"), nano_epsilon=half, who="bob")
+    first = answer(project, ledger, "visits", parse("mean(spending) by site"), price=dp.Price.pure(half), who="ann")
+    again = answer(project, ledger, "visits", parse("MEAN( spending )  by site"), price=dp.Price.pure(half), who="bob")
     assert first == again
     assert [group.group for group in first.groups] == [0, 1, 2]
     assert ledger.status("visits").spent == half
-    answer(project, ledger, "visits", parse("count(*)"), nano_epsilon=half, who="ann")
+    answer(project, ledger, "visits", parse("count(*)"), price=dp.Price.pure(half), who="ann")
     with pytest.raises(BudgetExhaustedError):
-        answer(project, ledger, "visits", parse("sum(spending)"), nano_epsilon=1, who="ann")
+        answer(project, ledger, "visits", parse("sum(spending)"), price=dp.Price.pure(1), who="ann")
     project.opened.keyring.lifecycle.rotate(Purpose.LEDGER)
-    third = answer(project, ledger, "visits", parse("mean(spending) by site"), nano_epsilon=half, who="ann")
+    third = answer(project, ledger, "visits", parse("mean(spending) by site"), price=dp.Price.pure(half), who="ann")
     assert third == first
     ledger.verify_audit()
 
@@ -119,7 +119,7 @@ def test_a_question_that_the_policy_does_not_allow_costs_nothing_and_reads_nothi
         connection.execute(text("DROP TABLE visit"))
     for question in ("sum(year)", "count(*) by year", "mean(diagnosis)", "count(*) where nobody = 1"):
         with pytest.raises(QuestionError):
-            answer(project, ledger, "visits", parse(question), nano_epsilon=1, who="ann")
+            answer(project, ledger, "visits", parse(question), price=dp.Price.pure(1), who="ann")
     assert ledger.status("visits").spent == 0
 
 
@@ -129,9 +129,9 @@ def test_a_column_that_the_database_has_not_is_told_before_anything_is_charged(p
     with project.engine.begin() as connection:
         connection.execute(text("ALTER TABLE visit DROP COLUMN spending"))
     with pytest.raises(PolicyError, match=r"spending.*visit"):
-        answer(project, ledger, "visits", parse("sum(spending)"), nano_epsilon=1, who="ann")
+        answer(project, ledger, "visits", parse("sum(spending)"), price=dp.Price.pure(1), who="ann")
     assert ledger.status("visits").spent == 0
-    answer(project, ledger, "visits", parse("count(*)"), nano_epsilon=1, who="ann")
+    answer(project, ledger, "visits", parse("count(*)"), price=dp.Price.pure(1), who="ann")
 
 
 def test_batches_do_not_change_which_rows_count(project: Project) -> None:
@@ -168,7 +168,7 @@ def test_another_keyring_does_not_spend_from_this_ones_ledger(project: Project, 
             open_ledger(others.policy, others.opened.keyring),
             "visits",
             parse("count(*)"),
-            nano_epsilon=1,
+            price=dp.Price.pure(1),
             who="ann",
         )
     assert ledger.status("visits").spent == 0
@@ -179,13 +179,13 @@ def test_a_column_of_another_type_makes_another_question(project: Project, tmp_p
     rules, question = tmp_path / "noisevault.toml", parse("count(*) where site > 0")
     ledger = open_ledger(project.policy, project.opened.keyring)
     declare_budgets(ledger, project.policy)
-    answer(project, ledger, "visits", question, nano_epsilon=1, who="ann")
+    answer(project, ledger, "visits", question, price=dp.Price.pure(1), who="ann")
     text_of = rules.read_text().replace("groups.site = [1, 2, 3]", "")
     for spent, kind, unit in ((1, "int", "int"), (2, "float", "int"), (3, "float", "str"), (3, "float", "str")):
         text_of = text_of.replace('person = { type = "int" }', f'person = {{ type = "{unit}" }}')
         rules.write_text(text_of.replace('site = { type = "int" }', f'site = {{ type = "{kind}" }}'))
         changed = replace(project, policy=Policy.load(rules))
-        answer(changed, ledger, "visits", question, nano_epsilon=1, who="ann")
+        answer(changed, ledger, "visits", question, price=dp.Price.pure(1), who="ann")
         assert ledger.status("visits").spent == spent
 
 
@@ -213,11 +213,11 @@ def test_a_field_that_is_read_from_its_plaintext_is_not_asked_and_nothing_is_cha
     ledger = open_ledger(project.policy, project.opened.keyring)
     declare_budgets(ledger, project.policy)
     with pytest.raises(PolicyError, match=r"visit\.spending is read from its plaintext.*dual-read-sealed"):
-        answer(project, ledger, "visits", parse("mean(spending)"), nano_epsilon=10**8, who="ann")
+        answer(project, ledger, "visits", parse("mean(spending)"), price=dp.Price.pure(10**8), who="ann")
     assert ledger.status("visits").spent == 0
-    assert answer(project, ledger, "visits", parse("count()"), nano_epsilon=10**8, who="ann")
+    assert answer(project, ledger, "visits", parse("count()"), price=dp.Price.pure(10**8), who="ann")
     subject = Subject("visit", "spending", "")
     keyring = project.opened.keyring
     set_phase(project.opened.key_store, keyring, subject, Phase.DUAL_ASK_NEW, old=PLAINTEXT, new=SEALED)
-    assert answer(project, ledger, "visits", parse("mean(spending)"), nano_epsilon=10**8, who="ann")
+    assert answer(project, ledger, "visits", parse("mean(spending)"), price=dp.Price.pure(10**8), who="ann")
     project.engine.dispose()

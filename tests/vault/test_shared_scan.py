@@ -181,7 +181,7 @@ def test_workers_that_read_another_policy_are_found_before_the_charge(project: P
         for bad in (CommandPlace.of(other, None), CommandPlace.of(tmp_path / "none.toml", None)):
             scan = SharedScan(WorkersOf(threads, 1), bad)
             with pytest.raises(PolicyError, match="a worker cannot read the rows"):
-                answer(project, ledger, "visits", parse("count"), nano_epsilon=10**8, who="ann", shared=scan)
+                answer(project, ledger, "visits", parse("count"), price=dp.Price.pure(10**8), who="ann", shared=scan)
         assert ledger.status("visits").spent == 0
 
 
@@ -194,7 +194,7 @@ def test_what_goes_wrong_after_the_charge_is_told_in_one_sentence(project: Proje
     with closing(open_ledger(project.policy, project.opened.keyring)) as ledger, Fails(1) as threads:
         scan = SharedScan(WorkersOf(threads, 1), place(tmp_path))
         with pytest.raises(dp.DpError, match="charged, not released"):
-            answer(project, ledger, "visits", parse("count"), nano_epsilon=10**8, who="ann", shared=scan)
+            answer(project, ledger, "visits", parse("count"), price=dp.Price.pure(10**8), who="ann", shared=scan)
 
 
 def test_all_workers_read_the_rows_of_one_moment(project: Project, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_all_workers_read_the_rows_of_one_moment(project: Project, tmp_path: Pat
 def test_processes_answer_a_question(project: Project, tmp_path: Path) -> None:
     with closing(open_ledger(project.policy, project.opened.keyring)) as ledger, ProcessPool(2) as pool:
         scan = SharedScan(pool, place(tmp_path), 40)
-        found = answer(project, ledger, "visits", parse("count"), nano_epsilon=10**9, who="ann", shared=scan)
+        found = answer(project, ledger, "visits", parse("count"), price=dp.Price.pure(10**9), who="ann", shared=scan)
     (count,) = found.groups
     assert abs(count.value - alone(project, "count").totals[0][0]) < 80, "e**-40 is the chance of more noise than that"
     report = scan_part(ScanTask("s", place(tmp_path / "nowhere"), read_part, part_of(project, "count"), b"t" * 16))

@@ -39,7 +39,7 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Ask for aggregates; each question is charged on its own. For trusted users: this command holds the keys."""
-    nano_epsilon = dp.parse_epsilon(epsilon)
+    price = dp.Price.pure(dp.parse_epsilon(epsilon))
     who = who or login()
     asked = [parse(text) for text in questions]
     with (
@@ -51,7 +51,7 @@ def ask(
         for question in asked:
             others = shared.workers
             scan = None if others is None else SharedScan(others, CommandPlace.of(policy, models))
-            released = answer(project, ledger, name, question, nano_epsilon=nano_epsilon, who=who, shared=scan)
+            released = answer(project, ledger, name, question, price=price, who=who, shared=scan)
             labels = project.policy.dataset[name].group_labels(question.by)
             if as_json:
                 typer.echo(json.dumps(in_json(question, released, labels)))

@@ -110,7 +110,7 @@ def exact_figures(text: str, exact: Exact) -> tuple[str, str]:
 
 
 def ask(project: Project, ledger: Ledger, text: str, epsilon: str = "0.5") -> dp.Answer:
-    return answer(project, ledger, DATASET, parse(text), nano_epsilon=dp.parse_epsilon(epsilon), who="demo")
+    return answer(project, ledger, DATASET, parse(text), price=dp.Price.pure(dp.parse_epsilon(epsilon)), who="demo")
 
 
 def repeat_and_exhaust(project: Project, ledger: Ledger) -> None:

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Engine, create_engine
 
 from dp.ledger.ledger import Ledger
+from dp.price import Price
 from dp.request import Request
 
 SEALING_KEY = bytes(range(32))
@@ -89,4 +90,5 @@ def a_request(
     epoch: int = 1,
     **others: Any,
 ) -> Request:
-    return Request(dataset, epoch, principal, question_text, nano_epsilon, **others)
+    price = others.pop("price", None) or Price.pure(nano_epsilon)
+    return Request(dataset, epoch, principal, question_text, price, **others)

@@ -6,8 +6,8 @@ from sqlalchemy import Engine
 from dp.errors import ParameterError
 from dp.ledger.budget import MAX_LIFETIME_NANO, Status, read_status, spend
 from dp.ledger.ledger import Ledger
-from dp.ledger.price import Price
 from dp.ledger.transaction import Transactions
+from dp.price import Price
 
 E18 = 10**18
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp.ledger.place import Place
+from dp.price import Price
 from dp.request import Request
 from tests.dp.ledger.sealing import QUESTION_KEY, HmacKey
 
@@ -17,7 +18,10 @@ requests = st.builds(
     epoch=st.integers(1, 2),
     principal=st.sampled_from(["ann", "bob"]),
     question_text=texts,
-    nano_epsilon=st.integers(1, 2),
+    price=st.one_of(
+        st.integers(1, 2).map(Price.pure),
+        st.builds(Price, st.none() | st.integers(1, 2), st.integers(1, 2), st.integers(0, 1)),
+    ),
     parameters=texts,
     group_labels=st.lists(texts, max_size=2).map(tuple),
     shared=st.booleans(),
@@ -35,7 +39,7 @@ def test_two_requests_share_a_place_only_when_they_are_the_same_question(one: Re
             request.question_text,
             request.parameters,
             request.group_labels,
-            request.nano_epsilon,
+            request.price,
         )
 
     assert (Place.of(one, KEY) == Place.of(other, KEY)) == (public(one) == public(other))
@@ -50,7 +54,7 @@ def test_an_answer_is_bound_to_its_question_and_attempt(request: Request, one: i
 
 
 def test_the_mac_needs_the_key_and_is_frozen() -> None:
-    request = Request("people", 1, "ann", "COUNT(*)", 10**9)
+    request = Request("people", 1, "ann", "COUNT(*)", Price.pure(10**9))
     place = Place.of(request, KEY)
     message = (
         b'{"dataset":"people","epoch":1,"format":"noisevault/1 question","groups":[],'

@@ -3,6 +3,7 @@
 No sampling: the aggregates are compared exactly, and the same random bits are played to both.
 """
 
+from dp.price import Price
 from dp.questions.question import Aggregates, Question
 from tests.dp.rows import SALT, Row, chunk_of
 from tests.dp.seeded import RecordingRandom, SeededRandom
@@ -30,5 +31,5 @@ def assert_a_unit_moves_no_more_than_declared(question: Question, rows: list[Row
 def _replayed(question: Question, aggregates: Aggregates) -> tuple[object, ...]:
     """What an observer of the noise sees besides the values: which bits were asked for, and which groups came."""
     random = RecordingRandom(SeededRandom(5))
-    groups = question.release(aggregates, 10**9, random)
+    groups = question.release(aggregates, Price.pure(10**9), random)
     return (random.asked, [group.group for group in groups], [[part.name for part in g.parts] for g in groups])

@@ -7,6 +7,7 @@ import pytest
 
 from dp.bounding import Caps
 from dp.noise.random_source import OperatingSystemRandom
+from dp.price import Price
 from dp.questions.count import Count
 from dp.questions.question import Aggregates, release
 from tests.dp.questions.neighbours import aggregates_of
@@ -20,7 +21,7 @@ def counts(truth: int, nano: int, runs: int) -> list[Fraction]:
     """So many answers of the core beneath the answer store."""
     question, random = Count(Caps(1)), OperatingSystemRandom()
     aggregates = aggregates_of(question, [Row(unit, 0, 0) for unit in range(truth)])
-    return [question.release(aggregates, nano, random)[0].value for _ in range(runs)]
+    return [question.release(aggregates, Price.pure(nano), random)[0].value for _ in range(runs)]
 
 
 def test_k18_01_counts_are_integers_with_the_same_support_and_a_ratio_of_three() -> None:
@@ -48,7 +49,7 @@ def test_k20_05_the_noise_grows_with_the_cap() -> None:
     rows = [Row(person, 0, row) for person in range(1000) for row in range(1 + person % 4)]
     questions = [Count(Caps(cap)) for cap in (1, 2, 4)]
     assert [aggregates_of(question, rows).totals for question in questions] == [((1000,),), ((1750,),), ((2500,),)]
-    assert [question.noise(5 * 10**8)[0].scale for question in questions] == [2, 4, 8]
+    assert [question.noise(Price.pure(5 * 10**8))[0].scale for question in questions] == [2, 4, 8]
 
 
 def test_k21_05_ten_times_the_epsilon_is_a_tenth_of_the_spread() -> None:
@@ -60,7 +61,7 @@ def test_k21_05_ten_times_the_epsilon_is_a_tenth_of_the_spread() -> None:
 def test_k21_03_the_truth_lies_in_the_stated_interval_as_often_as_stated() -> None:
     question, random = Count(Caps(1)), OperatingSystemRandom()
     aggregates = Aggregates(((1000,),))
-    answers = [question.release(aggregates, 5 * 10**8, random)[0] for _ in range(5_000)]
+    answers = [question.release(aggregates, Price.pure(5 * 10**8), random)[0] for _ in range(5_000)]
     inside = sum(answer.interval[0] <= 1000 <= answer.interval[1] for answer in answers)
     assert 0.94 <= inside / 5_000 <= 0.985
 
@@ -75,5 +76,5 @@ def test_values_are_not_looked_at(value: float) -> None:
 
 
 def test_a_count_spends_all_of_epsilon_on_its_one_part() -> None:
-    assert Count(Caps(1)).parts(7) == (7,)
-    assert release(Count(Caps(1)), "", Aggregates(((3,),)), 7).noise[0].part == "count"
+    assert Count(Caps(1)).parts(Price.pure(7)) == (Price.pure(7),)
+    assert release(Count(Caps(1)), "", Aggregates(((3,),)), Price.pure(7)).noise[0].part == "count"

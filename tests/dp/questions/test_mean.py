@@ -9,6 +9,7 @@ from dp.bounding import Caps
 from dp.errors import ParameterError
 from dp.grid import Grid
 from dp.noise.random_source import OperatingSystemRandom
+from dp.price import Price
 from dp.questions.mean import Mean
 from dp.questions.question import Aggregates
 from tests.dp.questions.neighbours import aggregates_of
@@ -17,7 +18,8 @@ from tests.dp.seeded import SeededRandom
 from tests.sizes import sized
 
 HUNDRED = Grid.of(0, 100, 1)
-QUIET = 10**18  # so much epsilon that the noise is 0
+QUIET = Price.pure(10**18)  # so much epsilon that the noise is 0
+EPSILON = Price.pure(10**9)
 GRIDS = st.builds(
     lambda step, low, width: Grid(step, low, low + width),
     st.sampled_from([Fraction(1), Fraction(1, 100), Fraction(7)]),
@@ -53,7 +55,7 @@ def test_k18_05_a_mean_between_equal_bounds_is_refused_as_useless(lower: int, up
 @given(grid=GRIDS, deviations=st.integers(-(10**9), 10**9), count=st.integers(-100, 1000), seed=st.integers(0, 99))
 @settings(deadline=None)
 def test_the_answer_and_its_interval_lie_inside_the_bounds(grid: Grid, deviations: int, count: int, seed: int) -> None:
-    (answer,) = Mean(Caps(1), grid).release(Aggregates(((deviations,), (count,))), 10**9, SeededRandom(seed))
+    (answer,) = Mean(Caps(1), grid).release(Aggregates(((deviations,), (count,))), EPSILON, SeededRandom(seed))
     low, high = answer.interval
     assert grid.lower * grid.step <= low <= answer.value <= high <= grid.upper * grid.step
 
@@ -67,11 +69,12 @@ def test_the_sensitivity_is_the_further_way_from_the_middle(lower: int, upper: i
 
 def test_epsilon_is_halved_and_the_odd_nano_goes_to_the_count() -> None:
     question = Mean(Caps(1), HUNDRED)
-    assert question.parts(7) == (3, 4)
-    assert [(noise.part, noise.nano_epsilon) for noise in question.noise(7)] == [("deviations", 3), ("count", 4)]
+    assert question.parts(Price.pure(7)) == (Price.pure(3), Price.pure(4))
+    noises = question.noise(Price.pure(7))
+    assert [(noise.part, noise.nano_epsilon) for noise in noises] == [("deviations", 3), ("count", 4)]
     with pytest.raises(ParameterError, match=r"^epsilon: .*0\.000000002"):
-        question.parts(1)
-    assert question.parts(2) == (1, 1)
+        question.parts(Price.pure(1))
+    assert question.parts(Price.pure(2)) == (Price.pure(1), Price.pure(1))
 
 
 def test_the_stated_interval_holds_the_mean_at_least_as_often_as_stated() -> None:
@@ -79,7 +82,7 @@ def test_the_stated_interval_holds_the_mean_at_least_as_often_as_stated() -> Non
     values = np.random.default_rng(7).integers(0, 101, 200).tolist()
     aggregates = aggregates_of(question, [Row(unit, 0, 0, value) for unit, value in enumerate(values)])
     truth = Fraction(sum(values), 200)
-    answers = [question.release(aggregates, 10**9, random)[0] for _ in range(runs)]
+    answers = [question.release(aggregates, EPSILON, random)[0] for _ in range(runs)]
     assert sum(answer.interval[0] <= truth <= answer.interval[1] for answer in answers) / runs >= 0.95 - 0.015
 
 
@@ -87,12 +90,12 @@ def test_k21_01_a_mean_is_not_biased() -> None:
     values = np.random.default_rng(1).uniform(0, 10, 2022)
     question, random = Mean(Caps(1), Grid.of("0", "10", "0.001")), OperatingSystemRandom()
     aggregates = aggregates_of(question, [Row(unit, 0, 0, value) for unit, value in enumerate(values.tolist())])
-    answers = [float(question.release(aggregates, 10**9, random)[0].value) for _ in range(2_000)]
+    answers = [float(question.release(aggregates, EPSILON, random)[0].value) for _ in range(2_000)]
     assert abs(np.mean(answers) - values.mean()) < 0.02
 
 
 def test_a_small_group_is_off_by_less_than_a_quotient_would_be() -> None:
     question, random = Mean(Caps(1), HUNDRED), OperatingSystemRandom()
     aggregates = aggregates_of(question, [Row(unit, 0, 0, 20.0) for unit in range(20)])
-    errors = [float(question.release(aggregates, 10**9, random)[0].value) - 20 for _ in range(2_000)]
+    errors = [float(question.release(aggregates, EPSILON, random)[0].value) - 20 for _ in range(2_000)]
     assert np.sqrt(np.mean(np.square(errors))) < 12  # a plain quotient of noisy sum and count: 42

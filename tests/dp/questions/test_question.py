@@ -17,6 +17,7 @@ from dp.bounding import Bounded, Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.grid import Grid
+from dp.price import Price
 from dp.questions.count import Count
 from dp.questions.mean import Mean
 from dp.questions.question import Aggregates, Question, release, release_with_random
@@ -144,7 +145,7 @@ def test_whatever_the_data_every_declared_group_answers(
     rows: list[Row], grid: Grid, caps: Caps, n_groups: int, nano: int
 ) -> None:
     for question in questions(grid, caps, n_groups):
-        answer = release(question, "label", aggregates_of(question, rows), nano)
+        answer = release(question, "label", aggregates_of(question, rows), Price.pure(nano))
         assert [group.group for group in answer.groups] == list(range(n_groups))
         assert all(group.interval[0] <= group.value <= group.interval[1] for group in answer.groups)
         assert Answer.from_json(answer.to_json()) == answer
@@ -153,7 +154,7 @@ def test_whatever_the_data_every_declared_group_answers(
 
 def test_no_rows_at_all_answer_like_any_others() -> None:
     for question in questions(NEAR, Caps(1), 3):
-        assert len(release(question, "", question.aggregate(question.bound([], SALT)), 10**9).groups) == 3
+        assert len(release(question, "", question.aggregate(question.bound([], SALT)), Price.pure(10**9)).groups) == 3
 
 
 def test_a_million_rows_of_one_person_answer_like_any_others() -> None:
@@ -173,12 +174,13 @@ def test_k20_03_declared_groups_answer_and_others_do_not() -> None:
     question = Count(Caps(1), len(groups))
     aggregates = aggregates_of(question, rows)
     assert aggregates.totals == ((2, 3, 0),)
-    assert [group.group for group in release(question, "count by label", aggregates, 10**9).groups] == [0, 1, 2]
+    answer = release(question, "count by label", aggregates, Price.pure(10**9))
+    assert [group.group for group in answer.groups] == [0, 1, 2]
 
 
 def test_the_answer_carries_what_its_reader_may_know() -> None:
     question = Sum(Caps(2, 3), Grid.of("0", "10", "0.1"), 4)
-    answer = release(question, "sum(x) by y", aggregates_of(question, []), 5 * 10**8)
+    answer = release(question, "sum(x) by y", aggregates_of(question, []), Price.pure(5 * 10**8))
     assert (answer.question, answer.nano_epsilon, answer.delta, answer.caps) == (
         "sum(x) by y",
         5 * 10**8,
@@ -192,8 +194,10 @@ def test_the_answer_carries_what_its_reader_may_know() -> None:
 def test_the_same_bits_give_the_same_answer() -> None:
     question = Mean(Caps(1), NEAR, 2)
     aggregates = aggregates_of(question, FAR)
-    first, second = (release_with_random(question, "", aggregates, 7, random=SeededRandom(3)) for _ in range(2))
-    assert first == second != release_with_random(question, "", aggregates, 7, random=SeededRandom(4))
+    first, second = (
+        release_with_random(question, "", aggregates, Price.pure(7), random=SeededRandom(3)) for _ in range(2)
+    )
+    assert first == second != release_with_random(question, "", aggregates, Price.pure(7), random=SeededRandom(4))
 
 
 def test_secret_totals_do_not_show_themselves() -> None:
@@ -203,8 +207,8 @@ def test_secret_totals_do_not_show_themselves() -> None:
 PROGRAM = """
 import random, numpy
 random.seed(0); numpy.random.seed(0)
-from dp import Aggregates, Caps, Count, release
-print([int(g.value) for g in release(Count(Caps(1), 20), "", Aggregates(((0,) * 20,)), 1000).groups])
+from dp import Aggregates, Caps, Count, Price, release
+print([int(g.value) for g in release(Count(Caps(1), 20), "", Aggregates(((0,) * 20,)), Price.pure(1000)).groups])
 """
 
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from dp.bounding import Caps
 from dp.errors import ParameterError
 from dp.grid import Grid
+from dp.price import Price
 from dp.questions.question import Aggregates
 from dp.questions.sum import Sum
 from tests.dp.questions.neighbours import aggregates_of
@@ -24,7 +25,7 @@ def test_k19_03_a_sum_beyond_64_bits_is_exact() -> None:
     rows = [Row(unit, 0, 0, 2**62) for unit in range(3)]
     question = Sum(Caps(1), Grid.of(0, 2**62, 1))
     assert aggregates_of(question, rows, floats=False).totals == ((3 * 2**62,),)
-    (answer,) = question.release(aggregates_of(question, rows, floats=False), 10**18, SeededRandom(1))
+    (answer,) = question.release(aggregates_of(question, rows, floats=False), Price.pure(10**18), SeededRandom(1))
     assert abs(answer.value - 3 * 2**62) < 2**62 // 10**6
     assert answer.value.denominator == 1
 
@@ -40,7 +41,7 @@ def test_k18_05_equal_bounds_are_so_many_times_a_count() -> None:
     assert aggregates_of(question, []).totals == ((0,),)
     assert aggregates_of(question, [Row(1, 0, 0, -3.0)]).totals == ((5,),)
     for rows in ([], [Row(1, 0, 0, 7.0)]):
-        (answer,) = question.release(aggregates_of(question, rows), 10**9, SeededRandom(1))
+        (answer,) = question.release(aggregates_of(question, rows), Price.pure(10**9), SeededRandom(1))
         assert answer.interval[0] < answer.value < answer.interval[1]
 
 
@@ -54,9 +55,9 @@ def test_the_sensitivity_is_the_further_bound_times_both_caps(lower: int, upper:
 
 def test_a_sum_is_released_in_the_unit_of_its_values() -> None:
     question = Sum(Caps(1), Grid.of("0", "1", "0.01"), 2)
-    first, second = question.release(Aggregates(((150, -20),)), 10**18, SeededRandom(1))
+    first, second = question.release(Aggregates(((150, -20),)), Price.pure(10**18), SeededRandom(1))
     assert (first.value, second.value) == (Fraction(3, 2), Fraction(-1, 5))
-    assert question.noise(10**9)[0].scale == 1
+    assert question.noise(Price.pure(10**9))[0].scale == 1
 
 
 @given(rows=any_rows())

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import dp
 from kms import Purpose
 from tests.vault.projects import make_project
 from vault.bridge import answer, declare_budgets, ledger_engine, open_ledger
@@ -17,7 +18,7 @@ def test_each_key_has_what_it_signed_and_sealed(tmp_path: Path) -> None:
     declare_budgets(ledger, project.policy)
     first = keyring.sealing(Purpose.LEDGER).key.key_id
     second = keyring.lifecycle.rotate(Purpose.LEDGER).key_id
-    answer(project, ledger, "visits", parse("count(*)"), nano_epsilon=10**8, who="ann")
+    answer(project, ledger, "visits", parse("count(*)"), price=dp.Price.pure(10**8), who="ann")
     engine = ledger_engine(project.policy.ledger_url)
     assert ledger_uses(engine, first) == [KeyUse(1, "entries", "noisevault_audit")]
     assert ledger_uses(engine, second) == [
