@@ -20,8 +20,8 @@ from dp.epsilon import require_nano_epsilon
 from dp.errors import ParameterError
 from dp.nano import NANO
 from dp.noise.exponential_bits import exp_bounds, rounding_down, rounding_up
+from dp.price import ATTO
 
-ATTO: Final = 10**18
 # With T = 1 a key of one unit is shown more often than not.
 LEAST_THRESHOLD: Final = 2
 # A delta below this counts as this: a hundred billionth of the least that can be charged.

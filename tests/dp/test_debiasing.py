@@ -72,8 +72,9 @@ def test_estimates_add_up_to_all_and_intervals_lie_inside(told: list[int], nano:
         assert high >= min(max(answer.count, 0), total) - 1
 
 
-def test_without_noise_to_speak_of_the_told_is_the_true() -> None:
-    (zero, one) = true_counts(RandomizedResponse(60 * NANO), [17, 4])
+@pytest.mark.parametrize("nano", [60 * NANO, 10**18])
+def test_without_noise_to_speak_of_the_told_is_the_true(nano: int) -> None:
+    (zero, one) = true_counts(RandomizedResponse(nano), [17, 4])
     assert (zero.count, zero.interval) == (17, (17, 17))
     assert (one.count, one.interval) == (4, (4, 4))
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dp.errors import ParameterError
 from dp.noise.discrete_laplace_batch import sample_many
 from dp.noise.random_source import OperatingSystemRandom
-from dp.noise.threshold import ATTO, smallest_threshold, threshold_delta
+from dp.noise.threshold import smallest_threshold, threshold_delta
+from dp.price import ATTO
 from tests.dp.goodness_of_fit import FALSE_ALARM, counts_p_value
 from tests.sizes import sized
 
