@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp import exact_sum
-from dp.exact_sum import group_counts, group_sums
+from dp.exact_sum import group_counts, group_distinct, group_squares, group_sums
 
 VALUES = st.one_of(st.integers(-(2**62), 2**62), st.sampled_from([2**62, -(2**62), 0, 1, -1]), st.integers(-9, 9))
 ROWS = st.lists(st.tuples(st.integers(0, 4), VALUES), max_size=60)
@@ -42,3 +42,23 @@ def test_a_sum_just_above_what_a_float_holds_is_exact() -> None:
 def test_every_declared_group_is_counted() -> None:
     assert group_counts(np.array([1, 1, 3], dtype=np.int32), 5) == (0, 2, 0, 1, 0)
     assert group_counts(np.empty(0, dtype=np.int32), 2) == (0, 0)
+
+
+@given(rows=ROWS, n_groups=st.sampled_from([1, 5, 9]))
+@settings(deadline=None)
+def test_squares_and_different_values_are_those_of_python_integers(rows: list[tuple[int, int]], n_groups: int) -> None:
+    group = np.array([g if n_groups > 1 else 0 for g, _ in rows], dtype=np.int32)
+    value = np.array([v for _, v in rows], dtype=np.int64)
+    reach = max([1, *(abs(v) for _, v in rows)])
+    of_group = [[v for g, v in zip(group, value.tolist(), strict=True) if g == i] for i in range(n_groups)]
+    for bound in (reach, 2**62):
+        assert group_squares(group, value, n_groups, bound) == tuple(sum(v * v for v in each) for each in of_group)
+    assert group_distinct(group, value, n_groups) == tuple(len(set(each)) for each in of_group)
+
+
+@pytest.mark.parametrize("far", [2**31 - 1, 2**31, 2**31 + 1, 2**62 - 1, 2**62])
+def test_squares_of_the_largest_values_neither_wrap_nor_round(far: int) -> None:
+    n = 2**20 + 3
+    value = np.full(n, -far)
+    value[0] = far
+    assert group_squares(np.zeros(n, dtype=np.int32), value, 2, far) == (n * far**2, 0)
