@@ -17,7 +17,7 @@ from dp.errors import ParameterError
 from dp.grid import Grid
 from dp.partial import NO_KIND, Partial
 from dp.run_order import by_unit, ordered, run_lengths, run_starts
-from dp.tie_break import group_hash, unit_hash
+from dp.tie_break import group_hash, key_words, unit_hash
 
 MAX_CAP: Final = 2**31 - 1
 MAX_GROUPS: Final = 2**31 - 1
@@ -44,13 +44,21 @@ class Caps:
         """The most rows of one unit that a question over so many declared groups can see."""
         return self.rows * min(self.groups, n_groups)
 
+    def groups_in(self, n_groups: int) -> int:
+        """In how many groups, of so many declared ones, a question can see one unit."""
+        return min(self.groups, n_groups)
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bounded:
-    """The rows that are kept: index of the declared group, and value in steps of the grid (None for a count)."""
+    """The rows that are kept: index of the declared group, and value in steps of the grid (None for a count).
+
+    keys: where no groups are declared, those that the indexes are of, ascending.
+    """
 
     group: NDArray[np.int32]
     value: NDArray[np.int64] | None
+    keys: tuple[bytes, ...] | None = None
 
 
 def bound(
@@ -73,7 +81,7 @@ def bound(
     Raises: ParameterError when chunks differ in the type of their units or lack a value that the grid is for.
     """
     kept = bound_part(chunks, caps, salt, n_groups=n_groups, grid=grid, hold_rows=hold_rows)
-    return Bounded(kept.group, None if grid is None else kept.value)
+    return Bounded(kept.group, None if grid is None else kept.value, kept.keys)
 
 
 def bound_part(
@@ -89,10 +97,15 @@ def bound_part(
     held: list[Partial] = []
     waiting, allowed = 0, hold_rows
     kinds: set[str] = set()
+    keyed: set[bool] = set()
     for chunk in chunks:
         rows = chunk if isinstance(chunk, Partial) else Partial.of(chunk, n_groups, grid)
         if (rows.value is None) != (grid is None):
             raise ParameterError("value", "the partials of one question all have values, or none has")
+        if len(rows):
+            keyed.add(rows.keys is not None)
+        if len(keyed) > 1:
+            raise ParameterError("keys", "the partials of one question all have keys of groups, or none has")
         kinds.add(rows.kind)
         if len(kinds - {NO_KIND}) > 1:
             raise ParameterError("unit", "the chunks of one question name units by integers or by bytes, not by both")
@@ -104,7 +117,7 @@ def bound_part(
             allowed = max(hold_rows, 2 * waiting)
     if not held:
         return Partial.none(has_values=grid is not None)
-    return _compact(Partial.joined(held), caps, salt, n_groups)
+    return _compact(Partial.joined(held), caps, salt, n_groups).with_used_keys()
 
 
 def _compact(rows: Partial, caps: Caps, salt: bytes, n_groups: int) -> Partial:
@@ -132,7 +145,8 @@ def _chosen(
     chosen = np.arange(len(unit))
     pair = unit
     if n_groups > 1:
-        by_group = group_hash(salt, hashes, rows.group)
+        named = rows.group if rows.keys is None else key_words(salt, rows.keys)[rows.group]
+        by_group = group_hash(salt, hashes, named)
         chosen = ordered(unit, by_group, rows.group)
         starts = run_starts(unit) | run_starts(rows.group[chosen])
         pair = np.cumsum(starts) - 1

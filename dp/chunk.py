@@ -15,9 +15,11 @@ class Chunk:
     unit: whose row it is, int64, or bytes (dtype S1 and up), the same in every chunk of a question. Rows without a unit
         are left out by the caller. Units in bytes have one length (a hash, a full term), since numpy cannot tell a
         shorter one from the same with zero bytes at its end.
-    group: int32, the index of the row's group in the declared list; anything else (-1) is undeclared, and dropped.
+    group: int32, the index of the row's group in the declared list, or in this chunk's `keys` where there are some;
+        anything else (-1) is undeclared, and dropped.
     tie: uint64, a salted hash of the row's own primary key (see tie_break.py); of a unit's rows the smallest stay.
     value: int64 or float64, or None for a count. NaN is dropped, infinities are clamped.
+    keys: of groups that nobody declared, as bytes (one canonical encoding a key); None where groups are declared.
 
     Raises: ParameterError for another type or for columns of different lengths.
     """
@@ -26,6 +28,7 @@ class Chunk:
     group: NDArray[np.int32]
     tie: NDArray[np.uint64]
     value: NDArray[np.int64] | NDArray[np.float64] | None = None
+    keys: tuple[bytes, ...] | None = None
 
     def __post_init__(self) -> None:
         _require("unit", self.unit, self.unit, "int64 or fixed-length bytes (S32)", np.int64, np.bytes_)
@@ -33,6 +36,8 @@ class Chunk:
         _require("tie", self.tie, self.unit, "uint64", np.uint64)
         if self.value is not None:
             _require("value", self.value, self.unit, "int64 or float64", np.int64, np.float64)
+        if self.keys is not None and (type(self.keys) is not tuple or not all(type(key) is bytes for key in self.keys)):
+            raise ParameterError("keys", "they are a tuple of bytes")
 
     def __len__(self) -> int:
         return len(self.unit)

@@ -29,6 +29,13 @@ def row_ties(salt: bytes, keys: Iterable[bytes]) -> NDArray[np.uint64]:
     return np.frombuffer(bytes(digests), dtype="<u8").astype(np.uint64)
 
 
+def key_words(salt: bytes, keys: Iterable[bytes]) -> NDArray[np.uint64]:
+    """One 64-bit hash a group key that nobody declared, in place of an index in a declared list."""
+    own = _key(salt, b"group key")
+    digests = b"".join(hashlib.blake2b(key, key=own, digest_size=8).digest() for key in keys)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
 def integer_row_ties(salt: bytes, keys: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The `tie` column from integer primary keys, in one pass of numpy. No two keys share a tie."""
     return _mix(np.ascontiguousarray(keys).view(np.uint64) + _word(salt, b"integer row"))
@@ -54,8 +61,11 @@ def unit_hash(salt: bytes, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed
 
 
-def group_hash(salt: bytes, unit: NDArray[np.uint64], group: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """By which a unit's groups are chosen: a hash of the salt, the unit (its hash) and the group's index."""
+def group_hash(
+    salt: bytes, unit: NDArray[np.uint64], group: NDArray[np.int32] | NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """By which a unit's groups are chosen: a hash of the salt, the unit (its hash) and the group's index, or of its
+    key's word."""
     return _mix(unit ^ _mix(group.astype(np.uint64) + _word(salt, b"group")))
 
 

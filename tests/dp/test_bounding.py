@@ -82,7 +82,7 @@ def test_a_unit_keeps_no_more_than_the_caps_allow(rows: list[Row], caps: Caps, n
     groups = Counter(bound([chunk_of(rows)], caps, SALT, n_groups=n_groups).group.tolist())
     assert len(groups) <= caps.groups
     assert max(groups.values(), default=0) <= caps.rows
-    assert sum(groups.values()) <= caps.rows_in(n_groups)
+    assert sum(groups.values()) <= caps.rows * caps.groups_in(n_groups)
 
 
 @given(rows=any_rows(), caps=CAPS, n_groups=st.integers(1, 5))

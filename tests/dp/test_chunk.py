@@ -37,3 +37,10 @@ def test_a_column_of_another_type_or_length_is_refused_by_name(column: str, wron
 
 def test_a_chunk_does_not_show_its_rows() -> None:
     assert "1." not in repr(Chunk(**GOOD))
+
+
+@pytest.mark.parametrize("keys", [["a"], ("a",), [b"a"], (b"a", None), b"a", (np.bytes_(b"a"),)])
+def test_keys_are_a_tuple_of_bytes(keys: object) -> None:
+    assert Chunk(**GOOD, keys=(b"a", b"")).keys == (b"a", b"")
+    with pytest.raises(ParameterError, match=r"^keys: "):
+        Chunk(**GOOD, keys=keys)

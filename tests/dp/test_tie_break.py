@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dp.tie_break import group_hash, integer_row_ties, row_ties, unit_hash, unit_words
+from dp.tie_break import group_hash, integer_row_ties, key_words, row_ties, unit_hash, unit_words
 
 KEYS = st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, max_size=30)
 
@@ -56,3 +56,11 @@ def test_a_unit_chooses_its_groups_for_itself() -> None:
     units = unit_hash(b"salt", unit_words(np.arange(3000)))
     first, second = (group_hash(b"salt", units, np.full(3000, group, dtype=np.int32)) for group in (0, 1))
     assert 0.4 < (first < second).mean() < 0.6
+
+
+@given(keys=st.lists(st.binary(max_size=40), unique=True, max_size=20), salt=st.binary(max_size=100))
+def test_a_key_that_nobody_declared_has_a_word_of_its_own(keys: list[bytes], salt: bytes) -> None:
+    words = key_words(salt, keys).tolist()
+    assert words == [int(key_words(salt, [key])[0]) for key in keys]
+    assert len(set(words)) == len(keys)
+    assert not set(words) & set(row_ties(salt, keys).tolist())
