@@ -60,18 +60,20 @@ class Grid:
 
         Raises: ParameterError, also when a bound is not a multiple of the step, or is missing (None).
         """
-        exact_step = _exact("step", step)
+        exact_step = exact("step", step)
         if exact_step <= 0:
             raise ParameterError("step", "it must be above 0")
         bounds = []
         for name, bound in (("lower", lower), ("upper", upper)):
-            steps = _exact(name, bound) / exact_step
-            if steps.denominator != 1:
-                raise ParameterError(name, "it must be a multiple of the step; move it, or declare a finer step")
+            steps = _steps(name, bound, exact_step)
             if values == "float" and abs(steps) > MAX_FLOAT_BOUND:
                 raise ParameterError(name, "it is beyond 2**52 steps of a float; declare a wider step")
-            bounds.append(int(steps))
+            bounds.append(steps)
         return cls(exact_step, *bounds)
+
+    def steps(self, name: str, value: Exact) -> int:
+        """A declared value in steps, exactly. Raises: ParameterError naming it when it is no multiple of the step."""
+        return _steps(name, value, self.step)
 
     @property
     def reach(self) -> int:
@@ -149,7 +151,15 @@ def _quantise_ints(values: NDArray[np.int64], grid: Grid, steps: NDArray[np.int6
         steps[:] = [min(max(value, grid.lower), grid.upper) for value in exact]
 
 
-def _exact(name: str, number: object) -> Fraction:
+def _steps(name: str, value: Exact, step: Fraction) -> int:
+    steps = exact(name, value) / step
+    if steps.denominator != 1:
+        raise ParameterError(name, "it must be a multiple of the step; move it, or declare a finer step")
+    return int(steps)
+
+
+def exact(name: str, number: object) -> Fraction:
+    """A declared number, exactly. Raises: ParameterError naming it for floats and for what is no number."""
     if isinstance(number, bool) or not isinstance(number, int | str | Decimal | Fraction):
         raise ParameterError(name, "declare it as text, Decimal, int or Fraction (it is never read from the data)")
     if isinstance(number, int | Fraction):

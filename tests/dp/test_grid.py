@@ -128,3 +128,11 @@ def test_bounds_that_are_upside_down_are_refused() -> None:
 def test_a_grid_is_made_of_exact_numbers(step: Fraction, lower: int, upper: int) -> None:
     with pytest.raises(ParameterError):
         Grid(step, lower, upper)
+
+
+def test_a_declared_value_is_so_many_steps_exactly() -> None:
+    grid = Grid.of(0, 1, "0.01")
+    assert [grid.steps("edge", value) for value in ("0.07", 3, Fraction(-1, 4))] == [7, 300, -25]
+    for wrong in ("0.005", 0.5, None, "x", True):
+        with pytest.raises(ParameterError, match=r"^edge: "):
+            grid.steps("edge", wrong)
