@@ -18,7 +18,8 @@ from dp.ledger.answers import Claim
 from dp.ledger.ledger import Ledger
 from dp.noise.random_source import OperatingSystemRandom, RandomSource
 from dp.partial import Partial
-from dp.questions.question import Question, release_with_random
+from dp.questions.mechanisms import RandomMechanisms
+from dp.questions.question import Question, release_by
 from dp.request import Request
 
 Read = Callable[[], Iterable[Chunk | Partial]]
@@ -70,4 +71,4 @@ def _validate(request: Request, question: Question) -> None:
 
 def _compute(request: Request, question: Question, read: Read, salt: bytes, random: RandomSource) -> Answer:
     aggregates = question.aggregate(question.bound(read(), salt))
-    return release_with_random(question, request.question_text, aggregates, request.price, random=random)
+    return release_by(question, request.question_text, aggregates, request.price, RandomMechanisms(random))

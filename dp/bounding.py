@@ -40,10 +40,6 @@ class Caps:
             if type(cap) is not int or not 1 <= cap <= MAX_CAP:
                 raise ParameterError(name, "a cap is an int from 1 to 2**31 - 1")
 
-    def rows_in(self, n_groups: int) -> int:
-        """The most rows of one unit that a question over so many declared groups can see."""
-        return self.rows * min(self.groups, n_groups)
-
     def groups_in(self, n_groups: int) -> int:
         """In how many groups, of so many declared ones, a question can see one unit."""
         return min(self.groups, n_groups)

@@ -3,7 +3,8 @@
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from math import ceil, exp, fsum, isqrt, log
+from statistics import NormalDist
 from typing import Final
 
 from dp.noise.exponential_bits import exp_bounds, rounding_up
@@ -11,6 +12,7 @@ from dp.noise.exponential_bits import exp_bounds, rounding_up
 # One answer in twenty may lie outside: 95 %.
 MISS: Final = Fraction(1, 20)
 _SPARE_DIGITS: Final = 30
+_ADDED_UP: Final = 100**2  # ours
 
 
 @lru_cache(maxsize=1024)
@@ -32,10 +34,38 @@ def half_width(scale: Fraction, miss: Fraction = MISS) -> int:
     return max(0, ceil(Fraction(logarithm) * scale) - 1)
 
 
-def around(noisy: int, scale: Fraction, miss: Fraction = MISS) -> tuple[int, int]:
-    """The integers between which the number without noise lies, but for one answer in 1/miss."""
-    reach = half_width(scale, miss)
-    return noisy - reach, noisy + reach
+@lru_cache(maxsize=1024)
+def gaussian_half_width(variance: Fraction, miss: Fraction = MISS) -> int:
+    """A t >= 0 with P(|noise| > t) <= miss, the smallest one for small variances, in floats.
+
+    variance: sigma squared of the discrete Gaussian, whose probabilities are in proportion to exp(-z**2 / (2 *
+    variance)). They are added up where sigma is at most 100. Beyond, t is sigma times the normal quantile, rounded up,
+    since P(Z >= t + 1) is at most P(N >= t) of the normal N.
+
+    Source: Canonne, Kamath, Steinke 2020, arXiv:2004.00010, proposition 25.
+    """
+    if variance > _ADDED_UP:
+        quantile = Fraction(NormalDist().inv_cdf(1 - float(miss) / 2)) + Fraction(1, 10**9)
+        return isqrt(ceil(quantile**2 * variance)) + 1
+    inside, z = 1.0, 0
+    weights = [exp(-(z * z) / (2 * float(variance))) for z in range(1, 40 * ceil(variance**0.5) + 2)]
+    allowed = float(1 - miss) * (1 + 2 * fsum(weights))
+    while inside < allowed:
+        inside += 2 * weights[z]
+        z += 1
+    return z
+
+
+def choice_half_width(scale: Fraction, candidates: int, miss: Fraction = MISS) -> int:
+    """A t >= 0 such that a candidate more than t worse than the best is chosen with probability miss at most.
+
+    scale: 1 / exponent of permute-and-flip. It chooses a candidate no more often than its coin falls heads, so with
+    probability exp(-t / scale) at most, and there are candidates - 1 besides the best.
+    """
+    if candidates == 1:
+        return 0
+    logarithm = Fraction(log((candidates - 1) / miss)) + Fraction(1, 10**9)  # more than a float is off
+    return max(0, ceil(logarithm * scale))
 
 
 def ratio_interval(

@@ -5,17 +5,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dp.answer import GroupAnswer, NoiseScale, PartValue
+from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale, PartValue
 from dp.bounding import Bounded, Caps, bound, bound_part
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts, group_sums
 from dp.grid import Grid
-from dp.interval import MISS, around, ratio_interval
-from dp.noise.random_source import RandomSource
+from dp.interval import MISS, ratio_interval
 from dp.partial import Partial
-from dp.price import Price, require_pure
-from dp.questions.question import Aggregates, noisy_parts, require_grid, require_shape, scales
+from dp.price import Price
+from dp.questions.mechanisms import Mechanisms
+from dp.questions.part import Part, mechanism_of, part_noises
+from dp.questions.question import Aggregates, require_grid, require_shape
 
 # Bonferroni: each of the two parts may miss half as often as the whole.
 _MISS_OF_A_PART: Final = MISS / 2
@@ -27,10 +28,12 @@ class Mean:
 
     With the mid-point m = floor((l+u)/2) and r = max(u-m, m-l), all in steps, two parts get noise:
 
-    - deviations, the sum of x - m, with epsilon floor(eps/2). Sensitivity c*k*r: a unit has at most c rows in each of
-      at most k groups after bounding, no other unit's rows change when it is added or removed, and each row adds an
-      integer between l-m and u-m, so at most r from 0, to one group.
-    - count, with the rest of epsilon. Sensitivity c*k, as in Count.
+    - deviations, the sum of x - m, with epsilon floor(eps/2). Sensitivity c*k*r (L2: c*sqrt(k)*r): a unit has at most
+      c rows in each of at most k groups after bounding, no other unit's rows change when it is added or removed, and
+      each row adds an integer between l-m and u-m, so at most r from 0, to one group.
+    - count, with the rest of epsilon. Sensitivity c*k (L2: c*sqrt(k)), as in Count.
+
+    A Gaussian price is shared alike: floor(rho/2), and the rest.
 
     The mean is m + deviations/max(1, count), clipped to the bounds: computed from the two noisy integers alone, it
     costs nothing more. An empty group, or a noisy count of 0 or less, answers like any other. The parts that come with
@@ -57,23 +60,21 @@ class Mean:
         """The mid-point of the bounds, in steps, rounded down."""
         return (self.grid.lower + self.grid.upper) // 2
 
-    def sensitivity(self) -> tuple[int, ...]:
-        rows = self.caps.rows_in(self.n_groups)
-        return (rows * max(self.grid.upper - self.middle, self.middle - self.grid.lower), rows)
+    @property
+    def interval_label(self) -> str:
+        return INTERVAL_LABEL
 
-    def parts(self, price: Price) -> tuple[Price, ...]:
-        nano_epsilon = require_pure(price)
-        if nano_epsilon < 2:
-            raise ParameterError("epsilon", "a mean shares it between a sum and a count; ask with 0.000000002 or more")
-        return (Price.pure(nano_epsilon // 2), Price.pure(nano_epsilon - nano_epsilon // 2))
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        rows, k = self.caps.rows, self.caps.groups_in(self.n_groups)
+        reach = max(self.grid.upper - self.middle, self.middle - self.grid.lower)
+        return (Part("deviations", rows * reach, k, self.grid.step), Part("count", rows, k))
+
+    def mechanism(self, price: Price) -> str:
+        return mechanism_of(price)
 
     def noise(self, price: Price) -> tuple[NoiseScale, ...]:
-        deviations, count = scales(self, price)
-        of_deviations, of_count = map(require_pure, self.parts(price))
-        return (
-            NoiseScale("deviations", deviations * self.grid.step, of_deviations),
-            NoiseScale("count", count, of_count),
-        )
+        return tuple(noise.told() for noise in part_noises(self.parts, price))
 
     def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
         return bound(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
@@ -90,16 +91,17 @@ class Mean:
         deviations = tuple(total - self.middle * count for total, count in zip(sums, counts, strict=True))
         return Aggregates((deviations, counts))
 
-    def release(self, aggregates: Aggregates, price: Price, random: RandomSource) -> tuple[GroupAnswer, ...]:
-        deviations, counts = noisy_parts(self, aggregates, price, random)
-        of_deviations, of_count = scales(self, price)
+    def release(self, aggregates: Aggregates, price: Price, mechanisms: Mechanisms) -> tuple[GroupAnswer, ...]:
+        of_deviations, of_count = part_noises(self.parts, price)
+        deviations = of_deviations.add(aggregates.totals[0], mechanisms)
+        counts = of_count.add(aggregates.totals[1], mechanisms)
         step, middle = self.grid.step, self.middle
         span = (self.grid.lower - middle, self.grid.upper - middle)
         answers = []
         for group, (deviation, count) in enumerate(zip(deviations, counts, strict=True)):
             offset = min(max(Fraction(deviation, max(1, count)), Fraction(span[0])), Fraction(span[1]))
             low, high = ratio_interval(
-                around(deviation, of_deviations, _MISS_OF_A_PART), around(count, of_count, _MISS_OF_A_PART), span
+                of_deviations.around(deviation, _MISS_OF_A_PART), of_count.around(count, _MISS_OF_A_PART), span
             )
             answers.append(
                 GroupAnswer(

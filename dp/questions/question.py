@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Protocol
 
 from dp.answer import Answer, GroupAnswer, NoiseScale
@@ -10,21 +9,20 @@ from dp.bounding import MAX_GROUPS, Bounded, Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.grid import Grid
-from dp.noise.integer_noise import add_noise, noise_scale
-from dp.noise.random_source import OperatingSystemRandom, RandomSource
+from dp.noise.random_source import OperatingSystemRandom
 from dp.partial import Partial
-from dp.price import Price, require_pure
+from dp.price import Price
+from dp.questions.mechanisms import Mechanisms, RandomMechanisms
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregates:
-    """Exact totals, secret: totals[part][group]. Adding or removing a unit moves part p by sensitivity()[p] at most,
-    summed over the groups."""
+    """Exact totals, secret: totals[part][group]."""
 
     totals: tuple[tuple[int, ...], ...]
 
     def __repr__(self) -> str:
-        return "Aggregates(…)"
+        return f"{type(self).__name__}(…)"
 
 
 class Question(Protocol):
@@ -37,22 +35,23 @@ class Question(Protocol):
 
     @property
     def n_groups(self) -> int:
-        """How many groups are declared; 1 when the question is not grouped."""
+        """How many declared groups the answer is about; 1 when the question is not grouped."""
         ...
 
-    def sensitivity(self) -> tuple[int, ...]:
-        """Of each part: how far one unit can move it, added up over the groups, in steps of its grid."""
+    @property
+    def interval_label(self) -> str:
+        """What the answer's intervals are intervals of."""
         ...
 
-    def parts(self, price: Price) -> tuple[Price, ...]:
-        """The share of the price that each part spends; together they cost no more than it.
-
-        Raises: ParameterError when the price is none this question takes, or too small to share out.
-        """
+    def mechanism(self, price: Price) -> str:
+        """What the noise is called at this price."""
         ...
 
     def noise(self, price: Price) -> tuple[NoiseScale, ...]:
-        """What the answer will say about its noise."""
+        """What the answer will say about its noise. The shares of its parts cost no more than the price together.
+
+        Raises: ParameterError when the price is none this question takes, or too small to share out.
+        """
         ...
 
     def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
@@ -67,8 +66,9 @@ class Question(Protocol):
         """Exact totals of the rows that count."""
         ...
 
-    def release(self, aggregates: Aggregates, price: Price, random: RandomSource) -> tuple[GroupAnswer, ...]:
-        """Add the noise: one answer a declared group, in order. The deterministic core under the function release()."""
+    def release(self, aggregates: Aggregates, price: Price, mechanisms: Mechanisms) -> tuple[GroupAnswer, ...]:
+        """Add the noise: the deterministic core under the function release(). What the mechanisms do not give is
+        computed from public parameters and from what they gave."""
         ...
 
 
@@ -77,37 +77,22 @@ def release(question: Question, label: str, aggregates: Aggregates, price: Price
 
     label: the question as its reader shall see it. price: what was charged.
     """
-    return release_with_random(question, label, aggregates, price, random=OperatingSystemRandom())
+    return release_by(question, label, aggregates, price, RandomMechanisms(OperatingSystemRandom()))
 
 
-def release_with_random(
-    question: Question, label: str, aggregates: Aggregates, price: Price, *, random: RandomSource
-) -> Answer:
+def release_by(question: Question, label: str, aggregates: Aggregates, price: Price, mechanisms: Mechanisms) -> Answer:
     """The deterministic half of release(). Called by release(), by the ledger's flow and by tests only."""
+    pure = price.nano_epsilon is not None
     return Answer(
         question=label,
-        nano_epsilon=require_pure(price),
+        nano_epsilon=price.nano_epsilon,
         caps=question.caps,
         noise=question.noise(price),
-        groups=question.release(aggregates, price, random),
-    )
-
-
-def noisy_parts(
-    question: Question, aggregates: Aggregates, price: Price, random: RandomSource
-) -> tuple[tuple[int, ...], ...]:
-    """Each part's totals with its own noise, in order of the parts."""
-    return tuple(
-        add_noise(totals, scale, random)
-        for totals, scale in zip(aggregates.totals, scales(question, price), strict=True)
-    )
-
-
-def scales(question: Question, price: Price) -> tuple[Fraction, ...]:
-    """The scale of each part's noise, in steps of its grid: sensitivity / epsilon."""
-    shares = question.parts(price)
-    return tuple(
-        noise_scale(each, require_pure(share)) for each, share in zip(question.sensitivity(), shares, strict=True)
+        groups=question.release(aggregates, price, mechanisms),
+        mechanism=question.mechanism(price),
+        atto_delta=price.atto_delta,
+        interval_label=question.interval_label,
+        nano_rho=None if pure else price.nano_rho,
     )
 
 

@@ -3,26 +3,26 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dp.answer import GroupAnswer, NoiseScale
+from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale
 from dp.bounding import Bounded, Caps, bound, bound_part
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.exact_sum import group_sums
 from dp.grid import Grid
-from dp.interval import around
-from dp.noise.random_source import RandomSource
 from dp.partial import Partial
-from dp.price import Price, require_pure
-from dp.questions.question import Aggregates, noisy_parts, require_grid, require_shape, scales
+from dp.price import Price
+from dp.questions.mechanisms import Mechanisms
+from dp.questions.part import Part, mechanism_of, part_noises, released
+from dp.questions.question import Aggregates, require_grid, require_shape
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
     """The sum of the values in each group, each rounded to the grid and clamped to its bounds first.
 
-    Sensitivity c*k*max(|l|, |u|), in steps: a unit has at most c rows in each of at most k groups after bounding, no
-    other unit's rows change when it is added or removed, and each row adds an integer between l and u to one group.
-    The sums are exact integers, so nothing is added for rounding.
+    Sensitivity c*k*max(|l|, |u|), in steps (L2: c*sqrt(k)*max(|l|, |u|)): a unit has at most c rows in each of at most
+    k groups after bounding, no other unit's rows change when it is added or removed, and each row adds an integer
+    between l and u to one group. The sums are exact integers, so nothing is added for rounding.
 
     Bounds (0, 0) are refused, whatever the data: the sum is 0. Bounds (5, 5) are five times a count, and answered.
 
@@ -39,14 +39,20 @@ class Sum:
         if self.grid.reach == 0:
             raise ParameterError("bounds", "between 0 and 0 every sum is 0; declare bounds that values can differ in")
 
-    def sensitivity(self) -> tuple[int, ...]:
-        return (self.caps.rows_in(self.n_groups) * self.grid.reach,)
+    @property
+    def interval_label(self) -> str:
+        return INTERVAL_LABEL
 
-    def parts(self, price: Price) -> tuple[Price, ...]:
-        return (Price.pure(require_pure(price)),)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        k = self.caps.groups_in(self.n_groups)
+        return (Part("sum", self.caps.rows * self.grid.reach, k, self.grid.step),)
+
+    def mechanism(self, price: Price) -> str:
+        return mechanism_of(price)
 
     def noise(self, price: Price) -> tuple[NoiseScale, ...]:
-        return (NoiseScale("sum", scales(self, price)[0] * self.grid.step, require_pure(price)),)
+        return tuple(noise.told() for noise in part_noises(self.parts, price))
 
     def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
         return bound(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
@@ -60,12 +66,6 @@ class Sum:
             raise ParameterError("bounded", "a sum is of values: bound the rows with this question's bound()")
         return Aggregates((group_sums(bounded.group, bounded.value, self.n_groups, self.grid.reach),))
 
-    def release(self, aggregates: Aggregates, price: Price, random: RandomSource) -> tuple[GroupAnswer, ...]:
-        (scale,) = scales(self, price)
-        (sums,) = noisy_parts(self, aggregates, price, random)
-        step = self.grid.step
-        return tuple(
-            GroupAnswer(group, total * step, (low * step, high * step))
-            for group, total in enumerate(sums)
-            for low, high in (around(total, scale),)
-        )
+    def release(self, aggregates: Aggregates, price: Price, mechanisms: Mechanisms) -> tuple[GroupAnswer, ...]:
+        (sums,), (noise,) = aggregates.totals, part_noises(self.parts, price)
+        return released(noise, sums, mechanisms)

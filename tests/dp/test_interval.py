@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dp.interval import MISS, around, half_width, ratio_interval
+from dp.interval import choice_half_width, gaussian_half_width, half_width, ratio_interval
 from dp.noise.discrete_laplace_batch import sample_many
 from dp.noise.random_source import OperatingSystemRandom
 from tests.sizes import sized
@@ -55,12 +55,32 @@ def test_a_scale_beyond_all_measure_has_an_interval() -> None:
     assert 2**160 < half_width(Fraction(2**160)) < 2**163
 
 
-@given(noisy=st.integers(), scale=SCALES)
-@settings(deadline=None, max_examples=30)
-def test_an_interval_is_around_what_was_released(noisy: int, scale: Fraction) -> None:
-    low, high = around(noisy, scale)
-    assert low <= noisy <= high
-    assert noisy - low == high - noisy == half_width(scale, MISS)
+def gaussian_tail(t: int, variance: float) -> float:
+    """P(|Z| > t) of the discrete Gaussian."""
+    z = np.arange(-60 * int(variance**0.5 + 2), 60 * int(variance**0.5 + 2) + 1, dtype=np.float64)
+    weights = np.exp(-(z**2) / (2 * variance))
+    return float(weights[np.abs(z) > t].sum() / weights.sum())
+
+
+@given(variance=st.fractions(min_value=Fraction(1, 1000), max_value=20_000), miss=MISSES)
+@settings(deadline=None)
+def test_gaussian_noise_is_wider_so_often_at_most_and_hardly_less(variance: Fraction, miss: Fraction) -> None:
+    t = gaussian_half_width(variance, miss)
+    assert gaussian_tail(t, float(variance)) <= float(miss) * (1 + 1e-9)
+    too_narrow = t - 1 if variance <= 10_000 else t - 3
+    assert too_narrow < 0 or gaussian_tail(too_narrow, float(variance)) > float(miss) * (1 - 1e-9)
+
+
+def test_a_variance_beyond_all_measure_has_an_interval() -> None:
+    assert gaussian_half_width(Fraction(1, 10**18)) == 0
+    assert 1.95 < gaussian_half_width(Fraction(2**400)) / 2**200 < 1.97
+
+
+@given(scale=st.fractions(min_value=Fraction(1, 1000), max_value=10**9), n=st.integers(1, 2**16))
+def test_no_candidate_so_much_worse_is_chosen_more_often(scale: Fraction, n: int) -> None:
+    t = choice_half_width(scale, n)
+    assert (n - 1) * np.exp(-t / float(scale)) <= 0.05 * (1 + 1e-6)
+    assert t == 0 or (n - 1) * np.exp(-(t - 1) / float(scale)) > 0.05 * (1 - 1e-6)
 
 
 @given(

@@ -100,6 +100,20 @@ def number(value: Fraction) -> str:
     return f"{value.numerator:,}" if value.denominator == 1 else f"{float(value):,.2f}"
 
 
+def shown(nano: int | None) -> str | None:
+    return None if nano is None else dp.show(nano)
+
+
+def cost(released: dp.Answer) -> str:
+    """What an answer cost: an epsilon, or, of Gaussian noise, a rho; and its delta where it has one."""
+    spent = (
+        f"rho {shown(released.nano_rho)}"
+        if released.nano_epsilon is None
+        else f"epsilon {shown(released.nano_epsilon)}"
+    )
+    return f"{spent}, delta {released.atto_delta}e-18" if released.atto_delta else spent
+
+
 def in_a_table(question: Question, released: dp.Answer, labels: tuple[tuple[Any, ...], ...]) -> Table:
     scales = ", ".join(f"{noise.part} {float(noise.scale):,.6g}" for noise in released.noise)
     table = Table(
@@ -107,7 +121,7 @@ def in_a_table(question: Question, released: dp.Answer, labels: tuple[tuple[Any,
         question.aggregate,
         f"interval ({released.interval_label})",
         title=Text(question.canonical(), style="table.title"),
-        caption=f"epsilon {dp.show(released.nano_epsilon)}; {released.mechanism}, scale {scales}; "
+        caption=f"{cost(released)}; {released.mechanism}, scale {scales}; "
         f"at most {released.caps.rows} rows a group, {released.caps.groups} groups a person",
     )
     for group in released.groups:
@@ -122,11 +136,12 @@ def in_json(question: Question, released: dp.Answer, labels: tuple[tuple[Any, ..
     """Every number as a float; the exact one stands beside it as a fraction."""
     return {
         "question": question.canonical(),
-        "epsilon": dp.show(released.nano_epsilon),
-        "delta": "0",
+        "epsilon": shown(released.nano_epsilon),
+        "rho": shown(released.nano_rho),
+        "delta": f"{released.atto_delta}e-18" if released.atto_delta else "0",
         "mechanism": released.mechanism,
         "interval_label": released.interval_label,
-        "noise": [{"part": n.part, "scale": str(n.scale), "epsilon": dp.show(n.nano_epsilon)} for n in released.noise],
+        "noise": [{"part": n.part, "scale": str(n.scale), "epsilon": shown(n.nano_epsilon)} for n in released.noise],
         "caps": {"rows_per_unit": released.caps.rows, "groups_per_unit": released.caps.groups},
         "groups": [
             {

@@ -5,12 +5,14 @@ from math import log
 import numpy as np
 import pytest
 
+from dp.answer import NoiseScale
 from dp.bounding import Caps
 from dp.noise.random_source import OperatingSystemRandom
 from dp.price import Price
 from dp.questions.count import Count
+from dp.questions.mechanisms import RandomMechanisms
 from dp.questions.question import Aggregates, release
-from tests.dp.questions.neighbours import aggregates_of
+from tests.dp.questions.replay import aggregates_of
 from tests.dp.rows import Row
 from tests.sizes import sized
 
@@ -19,9 +21,9 @@ LN_3 = int(log(3) * 10**9)
 
 def counts(truth: int, nano: int, runs: int) -> list[Fraction]:
     """So many answers of the core beneath the answer store."""
-    question, random = Count(Caps(1)), OperatingSystemRandom()
+    question, mechanisms = Count(Caps(1)), RandomMechanisms(OperatingSystemRandom())
     aggregates = aggregates_of(question, [Row(unit, 0, 0) for unit in range(truth)])
-    return [question.release(aggregates, Price.pure(nano), random)[0].value for _ in range(runs)]
+    return [question.release(aggregates, Price.pure(nano), mechanisms)[0].value for _ in range(runs)]
 
 
 def test_k18_01_counts_are_integers_with_the_same_support_and_a_ratio_of_three() -> None:
@@ -59,9 +61,9 @@ def test_k21_05_ten_times_the_epsilon_is_a_tenth_of_the_spread() -> None:
 
 
 def test_k21_03_the_truth_lies_in_the_stated_interval_as_often_as_stated() -> None:
-    question, random = Count(Caps(1)), OperatingSystemRandom()
+    question, mechanisms = Count(Caps(1)), RandomMechanisms(OperatingSystemRandom())
     aggregates = Aggregates(((1000,),))
-    answers = [question.release(aggregates, Price.pure(5 * 10**8), random)[0] for _ in range(5_000)]
+    answers = [question.release(aggregates, Price.pure(5 * 10**8), mechanisms)[0] for _ in range(5_000)]
     inside = sum(answer.interval[0] <= 1000 <= answer.interval[1] for answer in answers)
     assert 0.94 <= inside / 5_000 <= 0.985
 
@@ -76,5 +78,5 @@ def test_values_are_not_looked_at(value: float) -> None:
 
 
 def test_a_count_spends_all_of_epsilon_on_its_one_part() -> None:
-    assert Count(Caps(1)).parts(Price.pure(7)) == (Price.pure(7),)
+    assert Count(Caps(1)).noise(Price.pure(7)) == (NoiseScale("count", Fraction(10**9, 7), 7),)
     assert release(Count(Caps(1)), "", Aggregates(((3,),)), Price.pure(7)).noise[0].part == "count"

@@ -11,8 +11,9 @@ from dp.grid import Grid
 from dp.noise.random_source import OperatingSystemRandom
 from dp.price import Price
 from dp.questions.mean import Mean
+from dp.questions.mechanisms import RandomMechanisms
 from dp.questions.question import Aggregates
-from tests.dp.questions.neighbours import aggregates_of
+from tests.dp.questions.replay import aggregates_of
 from tests.dp.rows import Row
 from tests.dp.seeded import SeededRandom
 from tests.sizes import sized
@@ -33,7 +34,7 @@ def test_k19_01_nan_is_dropped_and_infinities_clamp() -> None:
     question = Mean(Caps(1), HUNDRED)
     aggregates = aggregates_of(question, [Row(unit, 0, 0, value) for unit, value in enumerate(values)])
     assert aggregates.totals == ((160 - 4 * 50,), (4,))
-    (answer,) = question.release(aggregates, QUIET, SeededRandom(1))
+    (answer,) = question.release(aggregates, QUIET, RandomMechanisms(SeededRandom(1)))
     assert answer.value == 40
     assert {part.name: part.value for part in answer.parts} == {"sum": 160, "count": 4}
 
@@ -41,7 +42,9 @@ def test_k19_01_nan_is_dropped_and_infinities_clamp() -> None:
 @pytest.mark.parametrize("count", [0, -1, -(10**9)])
 @pytest.mark.parametrize("deviations", [0, 7, -7, 10**9, -(10**9)])
 def test_k19_10_a_noisy_count_of_nothing_gives_a_mean_inside_the_bounds(count: int, deviations: int) -> None:
-    (answer,) = Mean(Caps(1), HUNDRED).release(Aggregates(((deviations,), (count,))), QUIET, SeededRandom(1))
+    (answer,) = Mean(Caps(1), HUNDRED).release(
+        Aggregates(((deviations,), (count,))), QUIET, RandomMechanisms(SeededRandom(1))
+    )
     assert answer.value == min(max(50 + deviations, 0), 100)  # the middle and the noisy deviations over one
     assert answer.interval == (0, 100)
 
@@ -55,7 +58,9 @@ def test_k18_05_a_mean_between_equal_bounds_is_refused_as_useless(lower: int, up
 @given(grid=GRIDS, deviations=st.integers(-(10**9), 10**9), count=st.integers(-100, 1000), seed=st.integers(0, 99))
 @settings(deadline=None)
 def test_the_answer_and_its_interval_lie_inside_the_bounds(grid: Grid, deviations: int, count: int, seed: int) -> None:
-    (answer,) = Mean(Caps(1), grid).release(Aggregates(((deviations,), (count,))), EPSILON, SeededRandom(seed))
+    (answer,) = Mean(Caps(1), grid).release(
+        Aggregates(((deviations,), (count,))), EPSILON, RandomMechanisms(SeededRandom(seed))
+    )
     low, high = answer.interval
     assert grid.lower * grid.step <= low <= answer.value <= high <= grid.upper * grid.step
 
@@ -64,38 +69,43 @@ def test_the_answer_and_its_interval_lie_inside_the_bounds(grid: Grid, deviation
     ("lower", "upper", "r"), [(0, 100, 50), (0, 1, 1), (-1, 0, 1), (0, 3, 2), (-3, 0, 2), (5, 10, 3)]
 )
 def test_the_sensitivity_is_the_further_way_from_the_middle(lower: int, upper: int, r: int) -> None:
-    assert Mean(Caps(2, 3), Grid.of(lower, upper, 1), 4).sensitivity() == (6 * r, 6)
+    deviations, count = Mean(Caps(2, 3), Grid.of(lower, upper, 1), 4).parts
+    assert (deviations.l1, count.l1) == (6 * r, 6)
+    assert (deviations.squared_l2, count.squared_l2) == (3 * (2 * r) ** 2, 3 * 2**2)
 
 
 def test_epsilon_is_halved_and_the_odd_nano_goes_to_the_count() -> None:
     question = Mean(Caps(1), HUNDRED)
-    assert question.parts(Price.pure(7)) == (Price.pure(3), Price.pure(4))
     noises = question.noise(Price.pure(7))
     assert [(noise.part, noise.nano_epsilon) for noise in noises] == [("deviations", 3), ("count", 4)]
     with pytest.raises(ParameterError, match=r"^epsilon: .*0\.000000002"):
-        question.parts(Price.pure(1))
-    assert question.parts(Price.pure(2)) == (Price.pure(1), Price.pure(1))
+        question.noise(Price.pure(1))
+    assert [noise.nano_epsilon for noise in question.noise(Price.pure(2))] == [1, 1]
 
 
 def test_the_stated_interval_holds_the_mean_at_least_as_often_as_stated() -> None:
-    question, random, runs = Mean(Caps(1), HUNDRED), OperatingSystemRandom(), sized(3_000, 100_000)
+    question, mechanisms, runs = (
+        Mean(Caps(1), HUNDRED),
+        RandomMechanisms(OperatingSystemRandom()),
+        sized(3_000, 100_000),
+    )
     values = np.random.default_rng(7).integers(0, 101, 200).tolist()
     aggregates = aggregates_of(question, [Row(unit, 0, 0, value) for unit, value in enumerate(values)])
     truth = Fraction(sum(values), 200)
-    answers = [question.release(aggregates, EPSILON, random)[0] for _ in range(runs)]
+    answers = [question.release(aggregates, EPSILON, mechanisms)[0] for _ in range(runs)]
     assert sum(answer.interval[0] <= truth <= answer.interval[1] for answer in answers) / runs >= 0.95 - 0.015
 
 
 def test_k21_01_a_mean_is_not_biased() -> None:
     values = np.random.default_rng(1).uniform(0, 10, 2022)
-    question, random = Mean(Caps(1), Grid.of("0", "10", "0.001")), OperatingSystemRandom()
+    question, mechanisms = Mean(Caps(1), Grid.of("0", "10", "0.001")), RandomMechanisms(OperatingSystemRandom())
     aggregates = aggregates_of(question, [Row(unit, 0, 0, value) for unit, value in enumerate(values.tolist())])
-    answers = [float(question.release(aggregates, EPSILON, random)[0].value) for _ in range(2_000)]
+    answers = [float(question.release(aggregates, EPSILON, mechanisms)[0].value) for _ in range(2_000)]
     assert abs(np.mean(answers) - values.mean()) < 0.02
 
 
 def test_a_small_group_is_off_by_less_than_a_quotient_would_be() -> None:
-    question, random = Mean(Caps(1), HUNDRED), OperatingSystemRandom()
+    question, mechanisms = Mean(Caps(1), HUNDRED), RandomMechanisms(OperatingSystemRandom())
     aggregates = aggregates_of(question, [Row(unit, 0, 0, 20.0) for unit in range(20)])
-    errors = [float(question.release(aggregates, EPSILON, random)[0].value) - 20 for _ in range(2_000)]
+    errors = [float(question.release(aggregates, EPSILON, mechanisms)[0].value) - 20 for _ in range(2_000)]
     assert np.sqrt(np.mean(np.square(errors))) < 12  # a plain quotient of noisy sum and count: 42
