@@ -10,9 +10,17 @@ from dp.nano import show
 from dp.partial import Partial
 from dp.price import Price
 from dp.questions.count import Count
+from dp.questions.count_distinct import CountDistinct
+from dp.questions.count_units import CountUnits
+from dp.questions.histogram import Histogram
 from dp.questions.mean import Mean
+from dp.questions.quantiles import Quantiles
 from dp.questions.question import Aggregates, Question, release
+from dp.questions.standard_deviation import StandardDeviation
 from dp.questions.sum import Sum
+from dp.questions.top_groups import TopGroups
+from dp.questions.undeclared_groups import UndeclaredGroups
+from dp.questions.variance import Variance
 
 __all__ = [
     "Aggregates",
@@ -21,17 +29,25 @@ __all__ = [
     "Caps",
     "Chunk",
     "Count",
+    "CountDistinct",
+    "CountUnits",
     "DpError",
     "Grid",
     "GroupAnswer",
+    "Histogram",
     "Mean",
     "NoiseScale",
     "ParameterError",
     "PartValue",
     "Partial",
     "Price",
+    "Quantiles",
     "Question",
+    "StandardDeviation",
     "Sum",
+    "TopGroups",
+    "UndeclaredGroups",
+    "Variance",
     "laplace_rho",
     "parse_epsilon",
     "release",
