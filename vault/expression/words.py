@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from vault.question.errors import QuestionTextError
+from vault.expression.errors import QuestionTextError
 
 # Ours: longer than any question a person writes, short enough that it is read at once.
 LONGEST_QUESTION: Final = 10_000
@@ -13,9 +13,9 @@ Kind = Literal["name", "number", "text", "symbol", "end"]
 
 _WORD: Final = re.compile(
     r"""(?P<name>[A-Za-z_][A-Za-z0-9_]*)
-      | (?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![A-Za-z0-9_.])
+      | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![A-Za-z0-9_.])
       | '(?P<text>(?:[^']|'')*+)'
-      | (?P<symbol><=|>=|!=|<>|==|[=<>(),*])""",
+      | (?P<symbol><=|>=|!=|<>|==|[=<>(),*/+-])""",
     re.VERBOSE | re.ASCII,
 )
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
@@ -24,7 +24,10 @@ _BLANK: Final = re.compile(r"[ \t\r\n]*")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """kind; text: as written (a quoted text without its quotes); position: of its first character, from 1."""
+    """kind; text: as written (a quoted text without its quotes); position: of its first character, from 1.
+
+    A number has no sign: a minus before it is a symbol of its own.
+    """
 
     kind: Kind
     text: str
@@ -67,6 +70,6 @@ def _what_is_wrong(character: str) -> str:
         return "this text is not closed; end it with ' (and write '' for a ' inside)"
     if character == '"':
         return "a text stands in single quotes: 'like this'; a column's name has none"
-    if character in "0123456789.+-":
-        return "expected a decimal number such as 12, -0.5 or 1e3; expressions are not known"
-    return "expected a name, a number, a 'text' or one of = != < <= > >= ( ) , *"
+    if character in "0123456789.":
+        return "expected a decimal number such as 12, -0.5 or 1e3"
+    return "expected a name, a number, a 'text' or one of = != < <= > >= ( ) , + - * /"
