@@ -3,34 +3,20 @@
 import itertools
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
 from dp.epsilon import parse_epsilon
 from dp.errors import DpError
-from dp.grid import Grid
-from vault.exact_number import exact_number, normal
+from vault.expression import Column, Expression
+from vault.policy.bounds import Bounds, exact
+from vault.policy.declared_expression import DeclaredExpression
 from vault.policy.name import Name, refusal
 from vault.policy.section import Section
+from vault.policy.unknown_groups import UnknownGroups
 
 GroupLabel = int | str
-
-
-def _exact(value: Any) -> Decimal:
-    """A number of the policy, exactly: the file's floats arrive as Decimal, text is read as written."""
-    try:
-        if isinstance(value, str):
-            return exact_number(value)
-        if isinstance(value, Decimal):
-            return normal(value)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return normal(Decimal(value))
-    except ValueError as error:
-        reason = str(error)
-    else:
-        reason = 'expected a number, best as text: "0.01"'
-    raise refusal(reason)
 
 
 def _nano(value: Any) -> int:
@@ -54,19 +40,14 @@ def _labels(value: Any) -> tuple[GroupLabel, ...]:
     return tuple(value)
 
 
-class Bounds(Section):
-    """The range a column's values are clamped to and the grid step; chosen from the domain, never from the data."""
-
-    lower: Annotated[Decimal, BeforeValidator(_exact)]
-    upper: Annotated[Decimal, BeforeValidator(_exact)]
-    step: Annotated[Decimal | None, BeforeValidator(_exact)] = None
-
-    def grid(self, values: Literal["int", "float"]) -> Grid:
-        """The grid of the bounds for a column of ints or floats; the step is 1 unless given.
-
-        Raises: dp.errors.ParameterError if the step does not divide the bounds, or the grid is too fine.
-        """
-        return Grid.of(self.lower, self.upper, Decimal(1) if self.step is None else self.step, values=values)
+def _edges(value: Any) -> tuple[Decimal, ...]:
+    """Declared edges of a histogram: numbers, each above the one before."""
+    if not isinstance(value, list | tuple) or len(value) < 2:
+        raise refusal("expected a list of two or more numbers between bins, such as [0, 18, 40, 65]")
+    edges = tuple(map(exact, value))
+    if any(low >= high for low, high in itertools.pairwise(edges)):
+        raise refusal("edges stand in order, each above the one before")
+    return edges
 
 
 class DatasetPolicy(Section):
@@ -75,7 +56,9 @@ class DatasetPolicy(Section):
     unit: the column that names the protected person; rows_per_unit: rows a person counts with in each group (c);
     groups_per_unit: groups a person counts in when a question is grouped (k); lifetime_nano: what all questions
     ever may cost one person, in nano-epsilon, written `lifetime_epsilon`; accept_unbound: why sealed fields that
-    do not bind the unit are opened nevertheless.
+    do not bind the unit are opened nevertheless. bounds: of columns; expressions: by name, with their bounds; groups:
+    the labels of columns; unknown: columns that are grouped by without labels; edges: of histograms, by the name of a
+    column or an expression.
     """
 
     table: Name
@@ -85,8 +68,30 @@ class DatasetPolicy(Section):
     lifetime_nano: Annotated[int, BeforeValidator(_nano), Field(alias="lifetime_epsilon")]
     bounds: dict[Name, Bounds] = Field(default_factory=dict)
     groups: dict[Name, Annotated[tuple[GroupLabel, ...], BeforeValidator(_labels)]] = Field(default_factory=dict)
+    expressions: dict[Name, DeclaredExpression] = Field(default_factory=dict)
+    edges: dict[Name, Annotated[tuple[Decimal, ...], BeforeValidator(_edges)]] = Field(default_factory=dict)
+    unknown: dict[Name, UnknownGroups] = Field(default_factory=dict)
     accept_unbound: Annotated[str | None, Field(min_length=10)] = None
 
     def group_labels(self, by: Iterable[str]) -> tuple[tuple[GroupLabel, ...], ...]:
         """Every declared group of a question: the product of the columns' labels in order; ((),) when ungrouped."""
         return tuple(itertools.product(*(self.groups[column] for column in by)))
+
+    def named(self, of: Expression) -> str | None:
+        """Under which name the policy declares what a question aggregates: its column, or its expression's name."""
+        if isinstance(of, Column):
+            return of.name
+        text = str(of)
+        return next((name for name, declared in self.expressions.items() if declared.text == text), None)
+
+    def bounds_of(self, of: Expression) -> Bounds | None:
+        """The bounds that the policy declares for it."""
+        name = self.named(of)
+        if name is None:
+            return None
+        return self.bounds.get(name) if isinstance(of, Column) else self.expressions[name]
+
+    def edges_of(self, of: Expression) -> tuple[Decimal, ...] | None:
+        """The edges of its histogram, as the policy declares them; a bin has its lower edge, the last has both."""
+        name = self.named(of)
+        return None if name is None else self.edges.get(name)

@@ -6,12 +6,13 @@ from typing import Final
 
 from dp.errors import ParameterError
 from vault.exact_number import is_whole
-from vault.policy.dataset import Bounds, DatasetPolicy
+from vault.policy.bounds import Bounds
+from vault.policy.dataset import DatasetPolicy
+from vault.policy.expression_rules import declared_faults
+from vault.policy.grouping_rules import edge_faults, grouping_faults
 from vault.policy.table import ColumnPolicy, TablePolicy
 
 _UNIT_TYPES: Final = ("int", "str", "bytes", "uuid")
-_LABEL_TYPES: Final = {"int": int, "str": str}
-_INT64: Final = range(-(2**63), 2**63)
 
 
 def dataset_faults(datasets: Mapping[str, DatasetPolicy], tables: Mapping[str, TablePolicy]) -> list[str]:
@@ -32,18 +33,16 @@ def _faults(dataset: DatasetPolicy, table: TablePolicy) -> Iterator[str]:
         yield f"unit: {_no_column(dataset.unit, table)}"
     elif unit.sealed or unit.type not in _UNIT_TYPES:
         yield f"unit: {dataset.unit} cannot tell persons apart here; name a plain int, str, bytes or uuid column"
-    for name, bounds in dataset.bounds.items():
-        yield from (f"bounds.{name}{fault}" for fault in _bounds_faults(name, bounds, table))
-    for name, labels in dataset.groups.items():
-        column = table.column.get(name)
-        if column is None:
-            yield f"groups.{name}: {_no_column(name, table)}"
-        elif column.type not in _LABEL_TYPES:
-            yield f"groups.{name}: a {column.type} column cannot be grouped by; group by an int or str column"
-        elif not all(type(label) is _LABEL_TYPES[column.type] for label in labels):
-            yield f"groups.{name}: the column is {column.type}; write labels of that type"
-        elif any(isinstance(label, int) and label not in _INT64 for label in labels):
-            yield f"groups.{name}: a label is outside 64 bits, where no row can be"
+    ranges = [
+        f"bounds.{name}{fault}"
+        for name, bounds in dataset.bounds.items()
+        for fault in _bounds_faults(name, bounds, table)
+    ]
+    ranges += declared_faults(dataset, table)
+    yield from ranges
+    yield from grouping_faults(dataset, table)
+    if not ranges:
+        yield from edge_faults(dataset, table)
 
 
 def _bounds_faults(name: str, bounds: Bounds, table: TablePolicy) -> Iterator[str]:

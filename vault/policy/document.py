@@ -9,6 +9,7 @@ from typing import Annotated, Self
 from pydantic import Field, ValidationError
 
 from dp.grid import Grid
+from vault.expression import Column, Expression
 from vault.policy.dataset import DatasetPolicy
 from vault.policy.dataset_rules import dataset_faults
 from vault.policy.faults import PolicyFaultsError, shape_faults
@@ -101,11 +102,16 @@ class Policy(Section):
         """The SQLAlchemy URL of the ledger."""
         return self.vault.ledger_url
 
-    def grid(self, dataset: str, column: str) -> Grid:
-        """The grid that a dataset declares for a column.
+    def grid(self, dataset: str, of: str | Expression) -> Grid:
+        """The grid that a dataset declares for a column, given by name, or for an expression.
 
-        Raises: KeyError if there is no such dataset, or it declares no bounds for the column.
+        Raises: KeyError if there is no such dataset, or it declares no bounds for it.
         """
         opened = self.dataset[dataset]
-        kind = self.table[opened.table].column[column].type
-        return opened.bounds[column].grid("int" if kind == "int" else "float")
+        expression = Column(of) if isinstance(of, str) else of
+        bounds = opened.bounds_of(expression)
+        if bounds is None:
+            raise KeyError(str(of))
+        if not isinstance(expression, Column):
+            return bounds.grid("float")
+        return bounds.grid("int" if self.table[opened.table].column[expression.name].type == "int" else "float")

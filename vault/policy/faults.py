@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from vault.errors import PolicyError
-from vault.policy.dataset import Bounds, DatasetPolicy
+from vault.policy.bounds import Bounds
+from vault.policy.dataset import DatasetPolicy
+from vault.policy.declared_expression import DeclaredExpression
 from vault.policy.maintenance import Maintenance
 from vault.policy.section import Section
 from vault.policy.storage import Storage
 from vault.policy.table import ONE, SEVERAL, ColumnPolicy, CompoundPolicy, IndexPolicy, TablePolicy
+from vault.policy.unknown_groups import UnknownGroups
 
 # What pydantic says, in words for someone who writes the file. Others are shown as pydantic says them.
 _WORDS = {
@@ -82,6 +85,10 @@ def _keys_of(place: tuple[str | int, ...]) -> list[str]:
             section = DatasetPolicy
         case ("dataset", _, "bounds", _):
             section = Bounds
+        case ("dataset", _, "expressions", _):
+            section = DeclaredExpression
+        case ("dataset", _, "unknown", _):
+            section = UnknownGroups
         case _:
             return ["vault", "table", "dataset", "maintenance"]
     return [field.alias or name for name, field in section.model_fields.items()]

@@ -1,8 +1,9 @@
 """Question: what an analyst asks, as text, as a value, and against a policy."""
 
-from vault.question.admission import validate
+from vault.expression.comparison import Comparison, Operator
+from vault.question.admission import admit, validate
 from vault.question.errors import QuestionError, QuestionRefusedError, QuestionTextError
-from vault.question.form import Aggregate, Comparison, Operator, Question
+from vault.question.form import Aggregate, Question
 from vault.question.grammar import parse
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "QuestionError",
     "QuestionRefusedError",
     "QuestionTextError",
+    "admit",
     "parse",
     "validate",
 ]

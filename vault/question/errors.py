@@ -1,22 +1,8 @@
 """Errors of questions: they point at the place and say what is allowed, and never repeat a literal."""
 
-from vault.errors import VaultError
+from vault.expression.errors import QuestionError, QuestionTextError
 
-
-class QuestionError(VaultError):
-    """A question that cannot be asked, found without looking at any data."""
-
-
-class QuestionTextError(QuestionError):
-    """A text that is no question. position: where, counted in characters from 1."""
-
-    def __init__(self, position: int, problem: str) -> None:
-        super().__init__(position, problem)
-        self.position = position
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"question, character {self.position}: {self.problem}"
+__all__ = ["QuestionError", "QuestionRefusedError", "QuestionTextError"]
 
 
 class QuestionRefusedError(QuestionError):

@@ -30,7 +30,10 @@ def test_a_place_is_written_as_one_writes_the_key() -> None:
             ('unit = "person"', 'epsilon = 1\nunit = "person"'),
             "dataset.rand.epsilon: unknown key; there are: table, unit, rows_per_unit",
         ),
-        (("step = ", "width = 1, step = "), "dataset.rand.bounds.spending.width: unknown key; there are: lower, upper"),
+        (
+            ('step = "0.01"', 'width = 1, step = "0.01"'),
+            "dataset.rand.bounds.spending.width: unknown key; there are: lower, upper",
+        ),
     ],
 )
 def test_an_unknown_key_is_named_with_the_keys_there_are(change: tuple[str, str], fault: str) -> None:

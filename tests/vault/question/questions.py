@@ -1,28 +1,33 @@
 """Any question that can be asked, as Hypothesis strategies."""
 
-from decimal import Decimal
-
 from hypothesis import strategies as st
 
-from vault.question import Comparison, Question
-from vault.question.form import OPERATORS
+from tests.vault.expression.expressions import comparisons, expressions, names
+from vault.expression import Column
+from vault.question import Question
 
-# Keywords are columns too, where the grammar expects a column.
-names = st.sampled_from(["a", "b", "B", "site", "where", "and", "by", "in", "count", "between", "_x1"])
-numbers = st.one_of(
-    st.integers(-(2**70), 2**70).map(Decimal),
-    st.decimals("-1e20", "1e20", places=6),
-    st.builds(lambda d, e: Decimal(d).scaleb(e), st.integers(-99, 99), st.integers(-390, 390)),
+levels = st.lists(st.decimals("0.0001", "0.9999", places=4), min_size=1, max_size=4)
+heads = st.one_of(
+    st.sampled_from(["count", "count_units"]).map(lambda aggregate: {"aggregate": aggregate}),
+    st.builds(lambda name: {"aggregate": "count_distinct", "of": Column(name)}, names),
+    st.builds(
+        lambda aggregate, of: {"aggregate": aggregate, "of": of},
+        st.sampled_from(["sum", "mean", "variance", "std", "histogram"]),
+        names.map(Column) | expressions,
+    ),
+    st.builds(lambda of, at: {"aggregate": "quantile", "of": of, "levels": tuple(at)}, expressions, levels),
 )
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-comparisons = st.one_of(
-    st.builds(lambda c, o, v: Comparison(c, o, (v,)), names, st.sampled_from(OPERATORS), numbers | texts),
-    st.builds(lambda c, v: Comparison(c, "in", tuple(v)), names, st.lists(numbers, min_size=1, max_size=4)),
-    st.builds(lambda c, v: Comparison(c, "in", tuple(v)), names, st.lists(texts, min_size=1, max_size=4)),
-)
-questions = st.builds(
-    lambda head, where, by: Question(head[0], head[1], tuple(where), tuple(by)),
-    st.one_of(st.just(("count", None)), st.tuples(st.sampled_from(["sum", "mean"]), names)),
-    st.lists(comparisons, max_size=4),
-    st.lists(names, max_size=3),
+questions = st.one_of(
+    st.builds(
+        lambda head, where, by: Question(**head, where=tuple(where), by=tuple(by)),
+        heads,
+        st.lists(comparisons, max_size=4),
+        st.lists(names, max_size=3),
+    ),
+    st.builds(
+        lambda first, where, by: Question("top", where=tuple(where), by=tuple(by), first=first),
+        st.integers(1, 1000),
+        st.lists(comparisons, max_size=4),
+        st.lists(names, min_size=1, max_size=3),
+    ),
 )
