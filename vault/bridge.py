@@ -6,11 +6,13 @@ scan, in theirs: what they return is bounded, and sealed for whoever asked (shar
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, repeat
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Engine, create_engine
 
 import dp
@@ -20,18 +22,21 @@ from dp.request import Request
 from dp.tie_break import row_ties
 from kms import Keyring, close_before_fork
 from vault.errors import PolicyError
+from vault.expression import Column, Expression
 from vault.jobs.walking.key_pages import within_raw
 from vault.jobs.walking.key_range import WHOLE
 from vault.ledger_keys import LedgerAuditMacs, LedgerSealer, question_mac, tie_break_salt
 from vault.mapping.definitions import definition_of, sealed_columns
-from vault.policy import DatasetPolicy, Policy
+from vault.policy import ColumnType, DatasetPolicy, Policy
 from vault.project import Project
-from vault.question import Question, parse, validate
+from vault.question import Question, admit, parse
 from vault.question.filtering import matches
 from vault.rows.arrays import fits, key_bytes, numbers, units
+from vault.rows.evaluation import evaluated
 from vault.rows.scan import Scan
 from vault.rows.told_length import Counted, as_of_all_rows, of_any_length
 from vault.shared_scan import PartToRead, SharedScan
+from vault.translation import dp_question, labels, read_as, spelled
 
 
 def open_ledger(policy: Policy, keyring: Keyring) -> Ledger:
@@ -78,11 +83,9 @@ def answer(
     Raises: QuestionError, dp.ParameterError, and PolicyError for workers that read another policy, before anything is
     charged; dp.BudgetExhaustedError; DpError.
     """
-    policy = project.policy.dataset
-    validate(question, project.policy, dataset)
-    rules = policy[dataset]
-    labels = rules.group_labels(question.by)
-    asked = dp_question(project.policy, dataset, question, len(labels))
+    question = admit(question, project.policy, dataset)
+    rules = project.policy.dataset[dataset]
+    asked = dp_question(project.policy, dataset, question)
     request = Request(
         dataset=dataset,
         epoch=ledger.status(dataset).epoch,
@@ -90,7 +93,7 @@ def answer(
         question_text=question.canonical(),
         price=price,
         parameters=read_as(project.policy, dataset, question),
-        group_labels=tuple(", ".join(map(repr, label)) for label in labels),
+        group_labels=spelled(labels(rules, question)),
         shared=True,
     )
     table = project.table(rules.table)
@@ -125,10 +128,7 @@ def read_part(project: Project, part: PartToRead) -> bytes:
         conditions=lambda raw: within_raw(raw, part.key_range or WHOLE, project.engine.dialect.name),
         snapshot=part.snapshot,
     )
-    asked, counted = (
-        dp_question(project.policy, part.dataset, question, len(rules.group_labels(question.by))),
-        Counted(scan),
-    )
+    asked, counted = dp_question(project.policy, part.dataset, question), Counted(scan)
     told = asked.part(chunks(counted, project.policy, rules, question, salt), salt).to_bytes()
     return as_of_all_rows(told, counted.rows)
 
@@ -144,28 +144,10 @@ def scan_of(project: Project, dataset: str, question: Question, live: frozenset[
 def meaning(project: Project, dataset: str, question: Question) -> str:
     """All that the answer hangs on beside the rows and the keys, in one digest."""
     rules = project.policy.dataset[dataset]
-    asked = dp_question(project.policy, dataset, question, len(rules.group_labels(question.by)))
+    asked = dp_question(project.policy, dataset, question)
     definitions = sorted(definition_of(column).fingerprint for column in sealed_columns(project.table(rules.table)))
     said = [repr(asked), repr(rules), read_as(project.policy, dataset, question), *definitions]
     return hashlib.sha256("\n".join(said).encode()).hexdigest()
-
-
-def read_as(policy: Policy, dataset: str, question: Question) -> str:
-    """Which rows a question is about and how their columns are read: with another type, other values fit."""
-    rules = policy.dataset[dataset]
-    kinds = policy.table[rules.table].column
-    columns = (f"{name} {kinds[name].type}" for name in sorted({*question.columns, rules.unit}))
-    return f"table {rules.table} unit {rules.unit} columns {', '.join(columns)}"
-
-
-def dp_question(policy: Policy, dataset: str, question: Question, n_groups: int) -> dp.Question:
-    """The question in dp's terms, from the policy alone."""
-    rules = policy.dataset[dataset]
-    caps = dp.Caps(rules.rows_per_unit, rules.groups_per_unit if question.by else 1)
-    if question.column is None:
-        return dp.Count(caps, n_groups)
-    kind = dp.Sum if question.aggregate == "sum" else dp.Mean
-    return kind(caps, policy.grid(dataset, question.column), n_groups)
 
 
 def chunks(
@@ -174,7 +156,8 @@ def chunks(
     """The rows that a question is about, batch by batch, as arrays. Nothing raises because of a value."""
     kinds = {name: column.type for name, column in policy.table[rules.table].column.items()}
     places = {label: at for at, label in enumerate(rules.group_labels(question.by))}
-    must_fit = (rules.unit,) if question.column is None else (rules.unit, question.column)
+    of = question.of
+    must_fit = (rules.unit, of.name) if isinstance(of, Column) else (rules.unit,)
     for batch in scan.batches():
         keep = [True] * len(batch.keys)
         for name in must_fit:
@@ -183,11 +166,20 @@ def chunks(
             met = matches(one, batch.columns[one.column], kinds[one.column])
             keep = [a and b for a, b in zip(keep, met, strict=True)]
         kept = list(compress(range(len(keep)), keep))
-        of = {name: [values[at] for at in kept] for name, values in batch.columns.items()}
-        groups = zip(*(of[name] for name in question.by), strict=True) if question.by else repeat((), len(kept))
+        rows = {name: [values[at] for at in kept] for name, values in batch.columns.items()}
+        groups = zip(*(rows[name] for name in question.by), strict=True) if question.by else repeat((), len(kept))
         yield dp.Chunk(
-            unit=units(of[rules.unit], kinds[rules.unit]),
+            unit=units(rows[rules.unit], kinds[rules.unit]),
             group=np.array([places.get(group, -1) for group in groups], dtype=np.int32),
             tie=row_ties(salt, key_bytes(batch.keys[at] for at in kept)),
-            value=None if question.column is None else numbers(of[question.column], kinds[question.column]),
+            value=None if of is None else values_of(of, rows, kinds, len(kept)),
         )
+
+
+def values_of(
+    of: Expression, rows: Mapping[str, Sequence[Any]], kinds: Mapping[str, ColumnType], count: int
+) -> NDArray[np.int64] | NDArray[np.float64]:
+    """What is aggregated, of each row: a column's values, which fit, as they are; an expression's in float64."""
+    if isinstance(of, Column):
+        return numbers(rows[of.name], kinds[of.name])
+    return evaluated(of, rows, kinds, count)

@@ -45,7 +45,7 @@ def totals(project: Project, text: str) -> tuple[tuple[int, ...], ...]:
     salt = tie_break_salt(project.opened.keyring, "visits")
     columns = tuple(sorted({*question.columns, "person"}))
     scan = Scan(project.engine, table, project.fields(table), columns, project.opened.keyring.warm(), rows_a_batch=7)
-    asked = dp_question(project.policy, "visits", question, len(rules.group_labels(question.by)))
+    asked = dp_question(project.policy, "visits", question)
     rows = chunks(scan, project.policy, rules, question, salt)
     return asked.aggregate(asked.bound(rows, salt)).totals
 
@@ -140,7 +140,7 @@ def test_batches_do_not_change_which_rows_count(project: Project) -> None:
     sums = set()
     for size in (1, 7, 10_000):
         scan = Scan(project.engine, table, project.fields(table), ("person", "spending"), live, rows_a_batch=size)
-        asked = dp_question(project.policy, "visits", question, 1)
+        asked = dp_question(project.policy, "visits", question)
         bounded = asked.bound(chunks(scan, project.policy, rules, question, b"salt"), b"salt")
         sums.add(int(np.sum(bounded.value)))
     assert len(sums) == 1

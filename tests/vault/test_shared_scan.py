@@ -67,15 +67,14 @@ def part_of(project: Project, text: str) -> PartToRead:
 
 def alone(project: Project, text: str) -> dp.Aggregates:
     question, rules = parse(text), project.policy.dataset["visits"]
-    asked = dp_question(project.policy, "visits", question, len(rules.group_labels(question.by)))
+    asked = dp_question(project.policy, "visits", question)
     salt = tie_break_salt(project.opened.keyring, "visits")
     scan = scan_of(project, "visits", question, project.opened.keyring.warm())
     return asked.aggregate(asked.bound(chunks(scan, project.policy, rules, question, salt), salt))
 
 
 def shared(project: Project, text: str, scan: SharedScan) -> dp.Aggregates:
-    question, rules = parse(text), project.policy.dataset["visits"]
-    asked = dp_question(project.policy, "visits", question, len(rules.group_labels(question.by)))
+    asked = dp_question(project.policy, "visits", parse(text))
     table, mac = project.tables["visit"], question_mac(project.opened.keyring)
     sealed = scan.read(read_part, part_of(project, text), project.engine, table, mac)
     salt = tie_break_salt(project.opened.keyring, "visits")

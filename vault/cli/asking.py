@@ -19,8 +19,9 @@ from vault.cli.recipes import CommandPlace
 from vault.cli.sharing import DaskOption, sharing
 from vault.errors import PolicyError
 from vault.policy import Policy
-from vault.question import Question, parse
+from vault.question import Question, admit, parse
 from vault.shared_scan import SharedScan
+from vault.translation import labels as labels_of
 
 AskWorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, metavar="N", help="Processes that share the reading; one by default.")
@@ -48,15 +49,16 @@ def ask(
         sharing(project, None if dask is not None else workers or 1, dask) as shared,
     ):
         name = dataset or only_dataset(project.policy)
+        asked = [admit(question, project.policy, name) for question in asked]
         for question in asked:
             others = shared.workers
             scan = None if others is None else SharedScan(others, CommandPlace.of(policy, models))
             released = answer(project, ledger, name, question, price=price, who=who, shared=scan)
-            labels = project.policy.dataset[name].group_labels(question.by)
+            named = labels_of(project.policy.dataset[name], question)
             if as_json:
-                typer.echo(json.dumps(in_json(question, released, labels)))
+                typer.echo(json.dumps(in_json(question, released, named)))
             else:
-                Console().print(in_a_table(question, released, labels))
+                Console().print(in_a_table(question, released, named))
         if not as_json:
             Console().print(in_one_line(name, ledger.status(name)), highlight=False)
 

@@ -54,7 +54,7 @@ def test_k19_05_a_bad_epsilon_is_refused_by_name_and_costs_nothing(loaded: Run, 
     "question",
     [
         "",
-        "avg(spending)",
+        "mode(spending)",
         "sum(diagnosis)",
         "count(*) by year",
         "count(*) where site = 'x'",
