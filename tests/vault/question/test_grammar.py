@@ -137,9 +137,9 @@ def test_errors_do_not_repeat_a_text_of_the_question(text: str) -> None:
     assert "sesame" not in str(caught.value) + repr(caught.value)
 
 
-pieces = st.sampled_from(
-    ["count", "sum", "quantile", "top", "(", ")", "*", "+", "-", "/", "a", "where", "and", "by", "in", "between", "=", "<", ",", "1", "0.5", "'x'", "case", "when", "then", "else", "end", "min", "abs"]
-)
+QUESTION_WORDS = ["count", "sum", "quantile", "top", "(", ")", "*", ",", "a", "where", "and", "by", "in", "between", "="]
+EXPRESSION_WORDS = ["+", "-", "/", "<", "1", "0.5", "'x'", "case", "when", "then", "else", "end", "min", "abs"]
+pieces = st.sampled_from([*QUESTION_WORDS, *EXPRESSION_WORDS])
 
 
 @given(st.lists(pieces, max_size=14).map(" ".join))
