@@ -31,12 +31,12 @@ from vault.policy import ColumnType, DatasetPolicy, Policy
 from vault.project import Project
 from vault.question import Question, admit, parse
 from vault.question.filtering import matches
-from vault.rows.arrays import fits, key_bytes, numbers, units
+from vault.rows.arrays import fits, hashes, key_bytes, keys_of, numbers, units
 from vault.rows.evaluation import evaluated
 from vault.rows.scan import Scan
 from vault.rows.told_length import Counted, as_of_all_rows, of_any_length
 from vault.shared_scan import PartToRead, SharedScan
-from vault.translation import dp_question, labels, read_as, spelled
+from vault.translation import dp_question, labels, read_as, spelled, undeclared
 
 
 def open_ledger(policy: Policy, keyring: Keyring) -> Ledger:
@@ -79,7 +79,8 @@ def answer(
 ) -> dp.Answer:
     """The noisy answer to one question, paid for by `price` out of the dataset's budget; a repeat is free.
 
-    shared: who reads the rows, if not this process; the answer hangs on the rows and not on who reads them.
+    price: as price_of() gives it. shared: who reads the rows, if not this process; the answer hangs on the rows and not
+    on who reads them. Where the groups are not declared this process does: how long their keys are would show.
     Raises: QuestionError, dp.ParameterError, and PolicyError for workers that read another policy, before anything is
     charged; dp.BudgetExhaustedError; DpError.
     """
@@ -101,7 +102,7 @@ def answer(
     scan = scan_of(project, dataset, question, project.opened.keyring.warm())
     scan.require_columns()
     salt = tie_break_salt(project.opened.keyring, dataset)
-    if shared is None:
+    if shared is None or undeclared(rules, question):
         return ask(ledger, request, asked, lambda: chunks(scan, project.policy, rules, question, salt), salt=salt)
     to_do = PartToRead(dataset, question.canonical(), meaning(project, dataset, question), scan.live)
     shared.require_alike(read_part, to_do)
@@ -155,31 +156,48 @@ def chunks(
 ) -> Iterator[dp.Chunk]:
     """The rows that a question is about, batch by batch, as arrays. Nothing raises because of a value."""
     kinds = {name: column.type for name, column in policy.table[rules.table].column.items()}
-    places = {label: at for at, label in enumerate(rules.group_labels(question.by))}
+    places = {} if undeclared(rules, question) else {at: n for n, at in enumerate(rules.group_labels(question.by))}
     of = question.of
     must_fit = (rules.unit, of.name) if isinstance(of, Column) else (rules.unit,)
     for batch in scan.batches():
         keep = [True] * len(batch.keys)
         for name in must_fit:
             keep = [kept and fits(value, kinds[name]) for kept, value in zip(keep, batch.columns[name], strict=True)]
+        if question.aggregate == "count_distinct" and isinstance(of, Column):
+            keep = [a and value == value for a, value in zip(keep, batch.columns[of.name], strict=True)]  # noqa: PLR0124
         for one in question.where:
             met = matches(one, batch.columns[one.column], kinds[one.column])
             keep = [a and b for a, b in zip(keep, met, strict=True)]
         kept = list(compress(range(len(keep)), keep))
         rows = {name: [values[at] for at in kept] for name, values in batch.columns.items()}
-        groups = zip(*(rows[name] for name in question.by), strict=True) if question.by else repeat((), len(kept))
+        if places:
+            groups = zip(*(rows[name] for name in question.by), strict=True) if question.by else repeat((), len(kept))
+            group, keys = [places.get(one, -1) for one in groups], None
+        else:
+            group, keys = keys_of(rows[question.by[0]], kinds[question.by[0]])
         yield dp.Chunk(
             unit=units(rows[rules.unit], kinds[rules.unit]),
-            group=np.array([places.get(group, -1) for group in groups], dtype=np.int32),
+            group=np.array(group, dtype=np.int32),
             tie=row_ties(salt, key_bytes(batch.keys[at] for at in kept)),
-            value=None if of is None else values_of(of, rows, kinds, len(kept)),
+            value=None if of is None else values_of(question, of, rows, kinds, len(kept), salt),
+            keys=keys,
         )
 
 
 def values_of(
-    of: Expression, rows: Mapping[str, Sequence[Any]], kinds: Mapping[str, ColumnType], count: int
+    question: Question,
+    of: Expression,
+    rows: Mapping[str, Sequence[Any]],
+    kinds: Mapping[str, ColumnType],
+    count: int,
+    salt: bytes,
 ) -> NDArray[np.int64] | NDArray[np.float64]:
-    """What is aggregated, of each row: a column's values, which fit, as they are; an expression's in float64."""
-    if isinstance(of, Column):
-        return numbers(rows[of.name], kinds[of.name])
-    return evaluated(of, rows, kinds, count)
+    """What is aggregated, of each row: a column's values, which fit, as they are; an expression's in float64.
+
+    Where they are only told apart, a salted hash of 62 bits stands for each.
+    """
+    if not isinstance(of, Column):
+        return evaluated(of, rows, kinds, count)
+    if question.aggregate == "count_distinct":
+        return hashes(rows[of.name], kinds[of.name], salt)
+    return numbers(rows[of.name], kinds[of.name])

@@ -23,7 +23,7 @@ from vault.ledger_keys import tie_break_salt
 from vault.modes.recorded_modes import PLAINTEXT, SEALED
 from vault.policy import Policy
 from vault.project import Project
-from vault.question import QuestionError, parse
+from vault.question import QuestionError, admit, parse
 from vault.rows.raw_table import raw_table
 from vault.rows.scan import Scan
 
@@ -40,7 +40,8 @@ def project(tmp_path: Path, database_url: str) -> Iterator[Project]:
 
 def totals(project: Project, text: str) -> tuple[tuple[int, ...], ...]:
     """What the question adds up before the noise."""
-    question, rules = parse(text), project.policy.dataset["visits"]
+    question = admit(parse(text), project.policy, "visits")
+    rules = project.policy.dataset["visits"]
     table = project.table("visit")
     salt = tie_break_salt(project.opened.keyring, "visits")
     columns = tuple(sorted({*question.columns, "person"}))
@@ -58,6 +59,29 @@ def test_units_are_bounded_groups_are_declared_and_filters_filter(project: Proje
     assert totals(project, "sum(spending) where year = 1") == ((30 * 1000,),)
     assert totals(project, "count(*) where diagnosis = 'asthma' and site in (1, 2)") == ((30,),)
     assert totals(project, "count(*) where diagnosis = 'gout'") == ((0,),)
+
+
+def test_every_aggregate_is_of_the_rows_that_count(project: Project) -> None:
+    """Each person's visits cost 10, 20, 30 in years 1, 2, 3; two of the three visits of persons 2, 5, ... count."""
+    assert totals(project, "count_units(*)") == ((30,),)
+    assert totals(project, "count_units(*) by site") == ((10, 10, 10),)
+    assert totals(project, "count_distinct(person)") == ((30,),)
+    assert totals(project, "count_distinct(national_id) by site") == ((10, 10, 10),)
+    assert totals(project, "count_distinct(diagnosis)") == ((1,),)
+    assert totals(project, "count_distinct(year) where person < 2") == ((2,),)
+    assert totals(project, "histogram(spending) where year = 2") == ((0, 20, 0),)
+    (histogram,) = totals(project, "histogram(spending) where year <= 2")
+    assert sum(histogram) == 30, "a bin is a group, and a person counts in one"
+    assert totals(project, "top(2) by site") == ((10, 20, 20),)
+    assert totals(project, "sum(spending / site) where year = 1") == (((1000 + 500 + 333) * 10,),)
+    assert totals(project, "sum(a_site) where year = 1 by site") == ((10000, 5000, 3330),)
+    count = 20 + 30
+    deviations, squares, counted = totals(project, "variance(spending) where year <= 2")
+    assert (counted, deviations) == ((50,), (30 * 1000 + 20 * 2000 - count * 5000,))
+    assert squares == (30 * 4000**2 + 20 * 3000**2 - count * (5000**2 // 2),)
+    assert totals(project, "std(spending) where year <= 2") == (deviations, squares, counted)
+    assert totals(project, "quantile(spending, 0.1, 0.9) where year <= 2") == ((50,),)
+    assert totals(project, "count_units(*) by national_id") == ((1,) * 30,)
 
 
 def test_null_units_values_and_undeclared_groups_are_dropped(project: Project) -> None:

@@ -3,25 +3,23 @@
 import getpass
 import json
 from contextlib import closing
-from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import dp
 from vault.bridge import answer, open_ledger
+from vault.cli.answer_display import ShownAnswer
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.recipes import CommandPlace
 from vault.cli.sharing import DaskOption, sharing
 from vault.errors import PolicyError
 from vault.policy import Policy
-from vault.question import Question, admit, parse
+from vault.question import admit, parse
 from vault.shared_scan import SharedScan
-from vault.translation import labels as labels_of
+from vault.translation import price_of
 
 AskWorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, metavar="N", help="Processes that share the reading; one by default.")
@@ -40,7 +38,7 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Ask for aggregates; each question is charged on its own. For trusted users: this command holds the keys."""
-    price = dp.Price.pure(dp.parse_epsilon(epsilon))
+    nano_epsilon = dp.parse_epsilon(epsilon)
     who = who or login()
     asked = [parse(text) for text in questions]
     with (
@@ -53,12 +51,13 @@ def ask(
         for question in asked:
             others = shared.workers
             scan = None if others is None else SharedScan(others, CommandPlace.of(policy, models))
+            price = price_of(project.policy.dataset[name], question, nano_epsilon)
             released = answer(project, ledger, name, question, price=price, who=who, shared=scan)
-            named = labels_of(project.policy.dataset[name], question)
+            shown = ShownAnswer.of(project.policy, name, question, released)
             if as_json:
-                typer.echo(json.dumps(in_json(question, released, named)))
+                typer.echo(json.dumps(shown.in_json()))
             else:
-                Console().print(in_a_table(question, released, named))
+                Console().print(shown.in_a_table())
         if not as_json:
             Console().print(in_one_line(name, ledger.status(name)), highlight=False)
 
@@ -95,64 +94,3 @@ def only_dataset(policy: Policy) -> str:
 def in_one_line(name: str, status: Any) -> str:
     spent, cap, left = (dp.show(nano) for nano in (status.spent, status.lifetime, status.remaining))
     return f"dataset {name}: epsilon {spent} of {cap} spent by all askers together, {left} left, for ever"
-
-
-def number(value: Fraction) -> str:
-    """An exact answer in decimals; the grid's step decides how many."""
-    return f"{value.numerator:,}" if value.denominator == 1 else f"{float(value):,.2f}"
-
-
-def shown(nano: int | None) -> str | None:
-    return None if nano is None else dp.show(nano)
-
-
-def cost(released: dp.Answer) -> str:
-    """What an answer cost: an epsilon, or, of Gaussian noise, a rho; and its delta where it has one."""
-    spent = (
-        f"rho {shown(released.nano_rho)}"
-        if released.nano_epsilon is None
-        else f"epsilon {shown(released.nano_epsilon)}"
-    )
-    return f"{spent}, delta {released.atto_delta}e-18" if released.atto_delta else spent
-
-
-def in_a_table(question: Question, released: dp.Answer, labels: tuple[tuple[Any, ...], ...]) -> Table:
-    scales = ", ".join(f"{noise.part} {float(noise.scale):,.6g}" for noise in released.noise)
-    table = Table(
-        *question.by,
-        question.aggregate,
-        f"interval ({released.interval_label})",
-        title=Text(question.canonical(), style="table.title"),
-        caption=f"{cost(released)}; {released.mechanism}, scale {scales}; "
-        f"at most {released.caps.rows} rows a group, {released.caps.groups} groups a person",
-    )
-    for group in released.groups:
-        low, high = group.interval
-        table.add_row(
-            *(Text(str(label)) for label in labels[group.group]), number(group.value), f"{number(low)} … {number(high)}"
-        )
-    return table
-
-
-def in_json(question: Question, released: dp.Answer, labels: tuple[tuple[Any, ...], ...]) -> dict[str, Any]:
-    """Every number as a float; the exact one stands beside it as a fraction."""
-    return {
-        "question": question.canonical(),
-        "epsilon": shown(released.nano_epsilon),
-        "rho": shown(released.nano_rho),
-        "delta": f"{released.atto_delta}e-18" if released.atto_delta else "0",
-        "mechanism": released.mechanism,
-        "interval_label": released.interval_label,
-        "noise": [{"part": n.part, "scale": str(n.scale), "epsilon": shown(n.nano_epsilon)} for n in released.noise],
-        "caps": {"rows_per_unit": released.caps.rows, "groups_per_unit": released.caps.groups},
-        "groups": [
-            {
-                "group": dict(zip(question.by, labels[group.group], strict=True)),
-                "value": float(group.value),
-                "exact": str(group.value),
-                "interval": [float(bound) for bound in group.interval],
-                "parts": {part.name: float(part.value) for part in group.parts},
-            }
-            for group in released.groups
-        ],
-    }

@@ -18,6 +18,7 @@ from dp.errors import BudgetExhaustedError
 from dp.ledger import Ledger
 from vault.bridge import answer, open_ledger
 from vault.cli import asking, initialising, looking, rotating
+from vault.cli.answer_display import number
 from vault.cli.job_display import job_display
 from vault.cli.job_ending import in_one_line
 from vault.cli.options import open_project
@@ -95,9 +96,9 @@ def ask_beside_exact(project: Project, ledger: Ledger) -> None:
             "site", "noisy answer", f"interval ({released.interval_label})", "exact, as bounded", "exact", title=text
         )
         for group, (site, figures) in zip(released.groups, exact.items(), strict=True):
-            low, high = (asking.number(bound) for bound in group.interval)
+            low, high = (number(bound) for bound in group.interval)
             clamped, plain = exact_figures(text, figures)
-            grid.add_row(str(site), asking.number(group.value), f"{low} … {high}", clamped, plain)
+            grid.add_row(str(site), number(group.value), f"{low} … {high}", clamped, plain)
         console.print(grid)
     console.print(asking.in_one_line(DATASET, ledger.status(DATASET)))
 

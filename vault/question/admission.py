@@ -109,8 +109,15 @@ def _check_groups(question: Question, dataset: DatasetPolicy, columns: Columns) 
             )
     edges = dataset.edges_of(question.of) if question.aggregate == "histogram" and question.of is not None else ()
     parts = max(1, len(edges or ()) - 1) * max(1, len(question.levels))
-    if parts * math.prod(len(dataset.groups.get(name, ())) for name in by if name in dataset.groups) > MOST_GROUPS:
+    n_groups = math.prod(len(dataset.groups[name]) for name in by if name in dataset.groups)
+    _check_top(question, n_groups)
+    if parts * n_groups > MOST_GROUPS:
         raise QuestionRefusedError("by", f"the columns make more than {MOST_GROUPS} groups; name fewer columns")
+
+
+def _check_top(question: Question, n_groups: int) -> None:
+    if question.first > n_groups:
+        raise QuestionRefusedError("top", f"there are {n_groups} groups; ask for as many, or fewer")
 
 
 def _check_unknown(question: Question, name: str) -> None:

@@ -50,6 +50,30 @@ def key_bytes(keys: Iterable[tuple[Any, ...]]) -> list[bytes]:
     return [framed(*map(canonical, key)) for key in keys]
 
 
+def hashes(values: Sequence[Any], kind: ColumnType, salt: bytes) -> NDArray[np.int64]:
+    """A number of 62 bits for each value that fits, the same for equal ones; by the salt it is nobody's choice."""
+    if kind == "float":
+        values = [float(value) + 0.0 for value in values]
+    numbered = [
+        int.from_bytes(hashlib.blake2b(canonical(value), digest_size=8, key=salt[:64]).digest()) >> 2
+        for value in values
+    ]
+    return np.array(numbered, dtype=np.int64)
+
+
+def keys_of(values: Sequence[Any], kind: ColumnType) -> tuple[list[int], tuple[bytes, ...]]:
+    """For each value the place of its key among those of all these values, -1 where it does not fit; and the keys."""
+    places: dict[bytes, int] = {}
+    found = [places.setdefault(canonical(value), len(places)) if fits(value, kind) else -1 for value in values]
+    return found, tuple(places)
+
+
+def label_of(key: bytes) -> int | str:
+    """The whole number or text that a key is of."""
+    kind, _, text = key.decode("utf-8", "surrogatepass").partition(":")
+    return int(text) if kind == "int" else text
+
+
 def canonical(value: object) -> bytes:
     """One spelling a value, different for different values of different types."""
     if isinstance(value, bytes | memoryview):

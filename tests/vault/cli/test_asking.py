@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.vault.cli.conftest import Run
-from vault.cli.asking import number
 
 
 def test_an_answer_says_all_that_there_is_to_know_of_its_noise(loaded: Run) -> None:
@@ -18,6 +17,39 @@ def test_an_answer_says_all_that_there_is_to_know_of_its_noise(loaded: Run) -> N
     for group in said["groups"]:
         assert group["interval"][0] <= group["value"] <= group["interval"][1]
         assert float(Fraction(group["exact"])) == group["value"]
+
+
+@pytest.mark.parametrize(
+    ("question", "headings", "groups"),
+    [
+        ("count_units(*)", [], 1),
+        ("count_distinct(national_id) by site", ["site"], 3),
+        ("sum(a_site)", [], 1),
+        ("mean(spending / site) by site", ["site"], 3),
+        ("variance(spending)", [], 1),
+        ("std(spending) by site", ["site"], 3),
+        ("quantile(spending, 0.1, 0.9) by site", ["site", "quantile"], 6),
+        ("median(a_site)", ["quantile"], 1),
+        ("low(spending)", ["quantile"], 1),
+        ("histogram(spending) by site", ["site", "spending"], 9),
+        ("top(2) by site", ["site"], 2),
+    ],
+)
+def test_every_aggregate_is_answered_as_a_table_and_as_json(
+    loaded: Run, question: str, headings: list[str], groups: int
+) -> None:
+    asked = loaded("ask", question, "--epsilon", "0.5", "--json")
+    assert (asked.status, asked.err) == (0, "")
+    said = json.loads(asked.out)
+    assert (said["epsilon"], said["rho"], said["delta"]) == ("0.5", None, "0")
+    assert [list(group["group"]) for group in said["groups"]] == [headings] * groups
+    shown = loaded("ask", said["question"], "--epsilon", "0.5")
+    assert (shown.status, shown.err) == (0, "")
+    assert '"spent": "0.5"' in loaded("budget", "--json").out, "a repeat is free"
+    for heading in headings:
+        assert f" {heading} " in shown.out
+    for label in (label for group in said["groups"] for label in group["group"].values()):
+        assert f" {label} " in shown.out
 
 
 def test_questions_in_one_request_are_separate_charges_and_a_repeat_is_free(loaded: Run) -> None:
@@ -60,6 +92,19 @@ def test_k19_05_a_bad_epsilon_is_refused_by_name_and_costs_nothing(loaded: Run, 
         "count(*) where site = 'x'",
         "sum(nobody)",
         "count(*) or",
+        "min(spending)",
+        "sum(spending * 2)",
+        "median(site)",
+        "histogram(a_site)",
+        "quantile(spending, 1.5)",
+        "quantile(spending)",
+        "top(4) by site",
+        "top(0) by site",
+        "count(*) by national_id",
+        "count_distinct(a_site)",
+        "count(*) where site > 1 and site < 2",
+        "sum(log(spending))",
+        "count(*) from visit join visit",
     ],
 )
 def test_a_question_that_cannot_be_asked_is_one_line_and_costs_nothing(loaded: Run, question: str) -> None:
@@ -78,11 +123,6 @@ def test_a_user_without_a_name_is_asked_for_one(loaded: Run, monkeypatch: pytest
     assert (refused.status, refused.err.count("\n")) == (1, 1)
     assert "--who" in refused.err
     assert loaded("ask", "count(*)", "--epsilon", "0.1", "--who", "ann").status == 0
-
-
-def test_exact_numbers_are_shown_in_decimals() -> None:
-    assert number(Fraction(1234)) == "1,234"
-    assert number(Fraction(1, 3)) == "0.33"
 
 
 def test_what_stands_in_brackets_is_shown_as_it_is(loaded: Run, tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def test_what_the_policy_declares_can_be_asked(text: str) -> None:
         ("count(*) by email", "by", r"not declared: write count_units\(\*\) by email, or declare"),
         ("count_units(*) by email, site", "by", "group by email alone"),
         ("top(2) by email", "by", "not declared"),
+        ("top(13) by plan, site", "top", "there are 12 groups; ask for as many, or fewer"),
         ("count by a_visit", "by", "no column a_visit"),
         ("count where site > 3 and site < 3", "where", "no row can meet all conditions on site"),
         ("count where site > 3 and site < 4", "where", "no row can meet all conditions on site"),

@@ -137,7 +137,23 @@ def test_errors_do_not_repeat_a_text_of_the_question(text: str) -> None:
     assert "sesame" not in str(caught.value) + repr(caught.value)
 
 
-QUESTION_WORDS = ["count", "sum", "quantile", "top", "(", ")", "*", ",", "a", "where", "and", "by", "in", "between", "="]
+QUESTION_WORDS = [
+    "count",
+    "sum",
+    "quantile",
+    "top",
+    "(",
+    ")",
+    "*",
+    ",",
+    "a",
+    "where",
+    "and",
+    "by",
+    "in",
+    "between",
+    "=",
+]
 EXPRESSION_WORDS = ["+", "-", "/", "<", "1", "0.5", "'x'", "case", "when", "then", "else", "end", "min", "abs"]
 pieces = st.sampled_from([*QUESTION_WORDS, *EXPRESSION_WORDS])
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault.rows.arrays import canonical, fits, key_bytes, numbers, units
+from vault.rows.arrays import canonical, fits, hashes, key_bytes, keys_of, label_of, numbers, units
 
 SCALAR = st.integers() | st.text() | st.binary() | st.floats(allow_nan=False)
 
@@ -60,3 +60,26 @@ def test_different_keys_have_different_bytes(one: tuple[object, ...], two: tuple
 def test_a_value_has_one_spelling_whatever_the_driver_wraps_it_in() -> None:
     assert canonical(memoryview(b"x")) == canonical(b"x")
     assert canonical("1") != canonical(1)
+
+
+def test_equal_values_have_one_hash_and_others_another() -> None:
+    found = hashes(["a", "b", "a"], "str", b"salt").tolist()
+    assert found[0] == found[2] != found[1]
+    assert found != hashes(["a", "b", "a"], "str", b"tlas").tolist()
+    assert (
+        hashes([0.0, -0.0, 0], "float", b"salt").tolist()[0:1] * 3 == hashes([0.0, -0.0, 0], "float", b"salt").tolist()
+    )
+    assert hashes([1], "int", b"")[0] != hashes(["1"], "str", b"")[0]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.text(), max_size=20), st.binary(max_size=80))
+def test_a_hash_has_62_bits(values: list[object], salt: bytes) -> None:
+    assert all(0 <= one < 2**62 for one in hashes(values, "str", salt).tolist())
+
+
+@given(st.lists(st.text(st.characters()) | st.none(), max_size=20))
+def test_a_key_is_called_as_its_value_was(values: list[str | None]) -> None:
+    places, keys = keys_of(values, "str")
+    assert [None if at < 0 else label_of(keys[at]) for at in places] == values
+    assert len(set(keys)) == len(keys)
+    assert label_of(keys_of([-5], "int")[1][0]) == -5

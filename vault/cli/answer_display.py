@@ -1,0 +1,116 @@
+"""Answer display: a released answer as a table that a person reads, and as JSON for a program."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Self
+
+from rich.table import Table
+from rich.text import Text
+
+import dp
+from vault.exact_number import spell
+from vault.policy import Policy
+from vault.question import Question
+from vault.rows.arrays import label_of
+from vault.translation import Label, headings, labels
+
+# An amount of money, and any other that is not finer.
+LEAST_DECIMALS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """headings: of the parts of a label. labels: of all groups that there can be. decimals: of the numbers shown."""
+
+    question: Question
+    released: dp.Answer
+    headings: tuple[str, ...]
+    labels: tuple[Label, ...]
+    decimals: int = LEAST_DECIMALS
+
+    @classmethod
+    def of(cls, policy: Policy, dataset: str, question: Question, released: dp.Answer) -> Self:
+        """question: as it was admitted."""
+        rules = policy.dataset[dataset]
+        return cls(
+            question, released, headings(rules, question), labels(rules, question), _decimals(policy, dataset, question)
+        )
+
+    def in_a_table(self) -> Table:
+        released = self.released
+        table = Table(
+            *self.headings,
+            self.question.aggregate,
+            f"interval ({released.interval_label})",
+            title=Text(self.question.canonical(), style="table.title"),
+            caption=f"{cost(released)}; {released.mechanism}, scale {_scales(released)}; "
+            f"at most {released.caps.rows} rows a group, {released.caps.groups} groups a person",
+        )
+        for group in released.groups:
+            low, high = (number(end, self.decimals) for end in group.interval)
+            told = (Text(str(part)) for part in self._label(group))
+            table.add_row(*told, number(group.value, self.decimals), f"{low} … {high}")
+        return table
+
+    def in_json(self) -> dict[str, Any]:
+        """Every number as a float; the exact one stands beside it as a fraction."""
+        released = self.released
+        return {
+            "question": self.question.canonical(),
+            "epsilon": _shown(released.nano_epsilon),
+            "rho": _shown(released.nano_rho),
+            "delta": spell(Decimal(released.atto_delta).scaleb(-18)),
+            "mechanism": released.mechanism,
+            "interval_label": released.interval_label,
+            "noise": [_noise(noise) for noise in released.noise],
+            "caps": {"rows_per_unit": released.caps.rows, "groups_per_unit": released.caps.groups},
+            "groups": [
+                {
+                    "group": dict(zip(self.headings, self._label(group), strict=True)),
+                    "value": float(group.value),
+                    "exact": str(group.value),
+                    "interval": [float(bound) for bound in group.interval],
+                    "parts": {part.name: float(part.value) for part in group.parts},
+                }
+                for group in released.groups
+            ],
+        }
+
+    def _label(self, group: dp.GroupAnswer) -> Label:
+        return self.labels[group.group] if group.key is None else (label_of(group.key),)
+
+
+def number(value: Fraction, decimals: int = LEAST_DECIMALS) -> str:
+    """An exact answer in decimals; a whole number has none."""
+    return f"{value.numerator:,}" if value.denominator == 1 else f"{float(value):,.{decimals}f}"
+
+
+def cost(released: dp.Answer) -> str:
+    """What an answer cost one person."""
+    if released.nano_epsilon is None:
+        return f"rho {_shown(released.nano_rho)}"
+    told = f"epsilon {dp.show(released.nano_epsilon)}"
+    return f"{told}, delta {spell(Decimal(released.atto_delta).scaleb(-18))}" if released.atto_delta else told
+
+
+def _decimals(policy: Policy, dataset: str, question: Question) -> int:
+    """As many as the step of the grid has, and of its square twice as many."""
+    bounds = None if question.of is None else policy.dataset[dataset].bounds_of(question.of)
+    if bounds is None or bounds.step is None:
+        return LEAST_DECIMALS
+    own = -int(bounds.step.as_tuple().exponent)
+    return max(LEAST_DECIMALS, 2 * own if question.aggregate == "variance" else own)
+
+
+def _scales(released: dp.Answer) -> str:
+    return ", ".join(f"{noise.part} {float(noise.scale):,.6g}" for noise in released.noise)
+
+
+def _noise(noise: dp.NoiseScale) -> dict[str, Any]:
+    spent = {"epsilon": _shown(noise.nano_epsilon), "rho": _shown(noise.nano_rho)}
+    return {"part": noise.part, "scale": str(noise.scale), **spent}
+
+
+def _shown(nano: int | None) -> str | None:
+    return None if nano is None else dp.show(nano)
