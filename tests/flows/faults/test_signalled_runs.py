@@ -80,7 +80,9 @@ def test_who_slept_for_longer_than_its_silence_undoes_nothing(tmp_path: Path, da
         sleeper.until_stopped()
         status, second = run_to_the_end(place, 20, passes=2)
         held = second.told("ended")[-1]["remaining"]
-        assert (status, held) in {(0, 0), (3, 20)}, second.told("refused")
+        # A batch may have been made smaller: on a busy machine transactions take long.
+        assert held <= 20
+        assert status == (3 if held else 0), second.told("refused")
         assert held == 0 or moment == "writing"
         for person in range(ROWS) if not held else ():
             state = first_state(person)[0], "written while it slept"
