@@ -85,7 +85,9 @@ def _postgres(refusal: KeyRefusal, dialect: Dialect, keys: list[bytes], on: str)
     changed = f"NEW.{column} IS DISTINCT FROM OLD.{column}"
     row = f"ON {on} FOR EACH ROW WHEN ({{}}) EXECUTE FUNCTION {function}()"
     insert, update = refusal.names
-    refuse = f"$$ BEGIN RAISE EXCEPTION '{refusal.said}' USING ERRCODE = '23514'; END $$"
+    # As a value, not as a format, in which a percent sign of a name would ask for one.
+    raised = f"RAISE EXCEPTION USING MESSAGE = '{refusal.said}', ERRCODE = '23514'"
+    refuse = f"$noisevault$ BEGIN {raised}; END $noisevault$"
     return [
         f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS {refuse}",
         f"CREATE OR REPLACE TRIGGER {insert} AFTER INSERT {row.format(refused)}",

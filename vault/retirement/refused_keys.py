@@ -18,6 +18,8 @@ from vault.triggers.patient_ddl import PATIENCE, family_of, run_or_leave_to_owne
 __all__ = ["refuse_keys", "refused_keys"]
 
 LISTED: Final = re.compile(r"(?:x'|\\x)([0-9a-f]{8})'", re.IGNORECASE)
+# The column of which the header is read. A trigger goes with a column that is renamed, and its own name stays.
+JUDGED: Final = re.compile(r'SUBSTR\(NEW\.("(?:[^"]|"")+"|`(?:[^`]|``)+`|[^",`\s]+),', re.IGNORECASE)
 # A partition, or a table that inherits, has triggers of its own. The parent's kind says whether they are made by its.
 POSTGRESQL: Final = text(
     "WITH RECURSIVE tree(oid, parent) AS ("
@@ -38,7 +40,8 @@ ENGINE: Final = text(
 )
 SQLITE: Final = "SELECT name, sql AS definition FROM {}sqlite_master WHERE type = 'trigger' AND tbl_name = :table"
 
-Listed = dict[str, frozenset[bytes]]
+# By the trigger's name and the column that it judges.
+Listed = dict[tuple[str, str], frozenset[bytes]]
 
 
 def refused_keys(engine: Engine, table: Table) -> frozenset[bytes]:
@@ -84,7 +87,7 @@ def _takes_back(engine: Engine, table: Table) -> bool:
 
 
 def _of(listed: Listed, refusal: KeyRefusal) -> frozenset[bytes]:
-    insert, update = (listed.get(name, frozenset()) for name in refusal.names)
+    insert, update = (listed.get((name, refusal.column), frozenset()) for name in refusal.names)
     return insert & update
 
 
@@ -101,7 +104,7 @@ def _look(engine: Engine, table: Table) -> tuple[Listed, list[str]]:
         else:
             schema = "" if table.schema is None else f"{exact_name(engine, table.schema)}."
             found = connection.execute(text(SQLITE.format(schema)), {"table": table.name}).all()
-    return {row.name: _keys_in(row.definition) for row in found}, [own]
+    return {_judging(row): _keys_in(row.definition) for row in found}, [own]
 
 
 def _in_all(found: Any) -> tuple[Listed, list[str]]:
@@ -113,12 +116,20 @@ def _in_all(found: Any) -> tuple[Listed, list[str]]:
         if not row.cloned:
             made_on[row.place] = None
         if row.name is not None and row.always:
-            here[row.name] = _keys_in(row.definition)
+            here[_judging(row)] = _keys_in(row.definition)
     names = {name for here in by_place.values() for name in here}
     listed = {
         name: frozenset.intersection(*(here.get(name, frozenset()) for here in by_place.values())) for name in names
     }
     return listed, list(made_on)
+
+
+def _judging(row: Any) -> tuple[str, str]:
+    found = JUDGED.search(row.definition)
+    column = "" if found is None else str(found[1])
+    if column[:1] in {'"', "`"}:
+        column = column[1:-1].replace(column[0] * 2, column[0])
+    return str(row.name), column
 
 
 def _keys_in(definition: str) -> frozenset[bytes]:
