@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, Final
 
 from sqlalchemy import Engine, Table, insert
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from kms import (
     AccessDeniedError,
@@ -17,6 +17,7 @@ from kms import (
     UnavailableError,
 )
 from vault.errors import FieldError, ImportRefusedError
+from vault.retirement.key_refusal import is_refusal
 
 ROWS_A_STATEMENT: Final = 1000
 # What may become of keys while a file is read: an outage, or a right that was taken away.
@@ -47,12 +48,8 @@ def load(engine: Engine, table: Table, rows: Iterable[NumberedRow]) -> int:
                 connection.execute(insert(table), [dict(row) for _, row in batch])
                 stored += len(batch)
             return stored
-    except IntegrityError:
-        reason = (
-            f"{lines(batch[0][0], batch[-1][0])}: a row breaks a rule of table {table.name}: its key stands twice or"
-            " is in the table already, or a column that must not be empty is; nothing was stored"
-        )
-        failure = ImportRefusedError(reason)
+    except DBAPIError as error:
+        failure = ImportRefusedError(f"{lines(batch[0][0], batch[-1][0])}: {_why(error, table)}; nothing was stored")
     except FieldError as error:
         line = batch[0 if error.row is None else error.row][0]
         reason = f"line {line}, {error.column}: {error.reason}; nothing was stored"
@@ -61,6 +58,21 @@ def load(engine: Engine, table: Table, rows: Iterable[NumberedRow]) -> int:
         failure = type(error)(f"{error}; nothing was stored: import the whole file again when that is over")
     # Raised outside the handler: what the driver says quotes the row.
     raise failure
+
+
+def _why(error: DBAPIError, table: Table) -> str:
+    """Raises: the error, if it is none that a row is refused by."""
+    if is_refusal(error):
+        return (
+            f"a trigger of table {table.name} refuses the key that sealed it, which was retired: type the same command"
+            " again, and if it says so again see what noisevault restore-check says: the key store may be an older one"
+        )
+    if not isinstance(error, IntegrityError):
+        raise error
+    return (
+        f"a row breaks a rule of table {table.name}: its key stands twice or is in the table already, or a column that"
+        " must not be empty is"
+    )
 
 
 def lines(first: int, last: int) -> str:

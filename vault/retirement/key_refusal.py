@@ -14,18 +14,18 @@ from typing import Final
 
 from sqlalchemy import Table
 from sqlalchemy.engine import Dialect
+from sqlalchemy.exc import DBAPIError
 
 from vault.mapping.definitions import all_term_columns, sealed_columns
 from vault.triggers.exact_sql import exact_quoted
 
-__all__ = ["KeyRefusal", "refusals_of"]
+__all__ = ["KeyRefusal", "is_refusal", "refusals_of"]
 
 # Counted from 1, as SQL does: where the 4 bytes of the key id begin.
 OF_VALUE: Final = 3
 OF_TERM: Final = 2
-SAID: Final = (
-    "noisevault: {} of {} by a retired key: read it again, and write it by a process that knows the active key"
-)
+REFUSED: Final = "by a retired key"
+SAID: Final = f"noisevault: {{}} of {{}} {REFUSED}: read it again, and write it by a process that knows the active key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,11 @@ def refusals_of(table: Table) -> list[KeyRefusal]:
     placed = [(column, OF_VALUE) for column in sealed_columns(table)]
     placed += [(column, OF_TERM) for column in all_term_columns(table)]
     return [KeyRefusal(table.schema, table.name, column.name, at) for column, at in placed]
+
+
+def is_refusal(error: DBAPIError) -> bool:
+    """Whether it is what these triggers say."""
+    return REFUSED in str(error.orig)
 
 
 def _condition(refusal: KeyRefusal, dialect: Dialect, keys: list[bytes], literal: str) -> str:

@@ -4,9 +4,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, Table, func, select
 
+from kms import Purpose
 from tests.vault.projects import make_project, visit
 from vault.errors import ImportRefusedError
 from vault.files.load import ROWS_A_STATEMENT, load
+from vault.retirement.refused_keys import refuse_keys
 
 
 def count(engine: Engine, table: Table) -> int:
@@ -41,6 +43,18 @@ def test_a_duplicate_key_leaves_nothing(tmp_path: Path, database_url: str) -> No
         load(project.engine, project.table("visit"), rows)
     assert refused.value.__context__ is None
     assert count(project.engine, project.table("visit")) == 0
+
+
+def test_what_a_trigger_refuses_is_told_as_that(tmp_path: Path, database_url: str) -> None:
+    """As where the key store was put back, or the command slept past its lease."""
+    project = make_project(tmp_path, database_url)
+    table, active = project.table("visit"), project.opened.keyring.sealing(Purpose.DATA).key.key_id
+    refuse_keys(project.engine, table, [active])
+    with pytest.raises(ImportRefusedError, match=r"^lines 2 to 3: a trigger of table visit refuses the key") as refused:
+        load(project.engine, table, [(person + 2, visit(person)) for person in range(2)])
+    assert refused.value.__context__ is None
+    assert count(project.engine, table) == 0
+    project.close()
 
 
 def test_k02_09_a_lone_surrogate_names_its_row_and_field_before_anything_is_written(tmp_path: Path) -> None:
