@@ -8,7 +8,8 @@ import re
 from collections.abc import Collection
 from typing import Any, Final
 
-from sqlalchemy import Engine, Table, text
+from sqlalchemy import Engine, Table, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from vault.errors import KeyInUseError
 from vault.retirement.key_refusal import KeyRefusal, refusals_of
@@ -57,8 +58,8 @@ def refuse_keys(engine: Engine, table: Table, keys: Collection[bytes], patience:
     """Have all these columns refuse the keys, and those that any of them refuses by now.
 
     patience: how many seconds a transaction may hold the table. Raises: KeyInUseError when it does, naming how to find
-    it; where this role may not make a trigger, with the statements to run; and on MariaDB for a table without
-    transactions, which keeps a row that was refused.
+    it; where this role may not make a trigger, with the statements to run; for a view; and on MariaDB for a table
+    without transactions, which keeps a row that was refused.
     """
     if not _takes_back(engine, table):
         raise KeyInUseError(
@@ -75,7 +76,14 @@ def refuse_keys(engine: Engine, table: Table, keys: Collection[bytes], patience:
         held = exact_place(engine, table.schema, table.name)
         statements.insert(0, f"LOCK TABLE {held} IN SHARE ROW EXCLUSIVE MODE")
     doing = f"make a trigger on {table.name}"
-    run_or_leave_to_owner(engine, statements, table.name, KeyInUseError, doing, patience)
+    try:
+        run_or_leave_to_owner(engine, statements, table.name, KeyInUseError, doing, patience)
+    except DBAPIError:
+        if table.name not in inspect(engine).get_view_names(schema=table.schema):
+            raise
+        raise KeyInUseError(
+            f"{table.fullname} is a view: declare the table behind it, which has the triggers"
+        ) from None
 
 
 def _takes_back(engine: Engine, table: Table) -> bool:

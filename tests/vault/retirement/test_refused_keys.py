@@ -110,6 +110,16 @@ def test_the_list_only_grows_also_where_one_column_lost_its_trigger(engine: Engi
     assert refused_keys(engine, table) == {OLD, NEW}
 
 
+def test_a_view_is_told_as_one(engine: Engine, table: Table) -> None:
+    done(engine, text("ALTER TABLE visit RENAME TO visit_behind"))
+    done(engine, text("CREATE VIEW visit AS SELECT * FROM visit_behind"))
+    try:
+        with pytest.raises(KeyInUseError, match="visit is a view: declare the table behind it"):
+            refuse_keys(engine, table, [OLD])
+    finally:
+        done(engine, text("DROP VIEW visit"))
+
+
 def test_names_of_any_kind_are_read_back_as_they_were_made(tmp_path: Path, database_url: str) -> None:
     del tmp_path
     names = ["Mail", "select", 'we"ird', "a`b", "o'k", "per%cent", "a$$b", "sp ace", "par)en,(x"]
