@@ -23,6 +23,7 @@ from vault.maintenance.run import MaintenanceRun
 from vault.maintenance.step import Outcome, Step
 from vault.maintenance.window import Window
 from vault.project import Project
+from vault.retirement.clearances import Clearances
 from vault.rows.raw_table import raw_table
 
 
@@ -88,6 +89,21 @@ def test_another_database_of_the_keyring_is_waited_for_without_a_scan(rotated: P
     assert end(context) == []
     register.forget(opened.keyring.id, other.digest)
     assert [outcome for outcome, _ in end(context)] == [Outcome.DONE]
+    rotated.close()
+
+
+def test_a_key_waits_for_as_long_as_another_database_needs(rotated: Project) -> None:
+    opened, other = rotated.opened, DatabaseIdentity("sqlite:///elsewhere.db", "another file")
+    old = opened.keyring.records(Purpose.DATA)[0]
+    DatabaseRegister(opened.key_store).see(opened.keyring.id, other)
+    clearances = Clearances(opened.key_store, opened.keyring.id)
+    clearances.note(other.digest, old.key_id, clearances.now(), 0, cleared=True, wait=timedelta(days=90))
+    context = context_of(rotated, retire=True)
+    reencrypt(context)
+    assert [outcome for outcome, _ in end(context)] == [Outcome.DONE]
+    retired = opened.keyring.records(Purpose.DATA)[0]
+    assert retired.destroy_after is not None
+    assert retired.destroy_after - retired.changed_at >= timedelta(days=90) - timedelta(seconds=1)
     rotated.close()
 
 
