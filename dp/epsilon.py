@@ -26,7 +26,7 @@ def parse_epsilon(epsilon: str | Decimal | float | Fraction) -> int:
     Raises: ParameterError for zero, negatives, NaN, infinities, booleans, None and other types, and for anything
     finer than 1e-9 or above 1e9.
     """
-    nano = _exact(epsilon) * NANO
+    nano = exact_number(epsilon, "epsilon", _WRITE) * NANO
     if nano <= 0:
         raise ParameterError("epsilon", f"it must be above 0; {_WRITE}")
     if nano.denominator != 1:
@@ -54,21 +54,25 @@ def laplace_rho(nano_epsilon: int) -> int:
     return -(-(require_nano_epsilon(nano_epsilon) ** 2) // (2 * NANO))
 
 
-def _exact(epsilon: object) -> Fraction:
-    if isinstance(epsilon, bool):
-        raise ParameterError("epsilon", f"a boolean is not a number; {_WRITE}")
-    if isinstance(epsilon, int | Fraction):
-        return Fraction(epsilon)
-    if isinstance(epsilon, Decimal):
-        text = str(epsilon)
-    elif isinstance(epsilon, float):
-        text = float.__repr__(epsilon)
-    elif isinstance(epsilon, str):
-        text = epsilon
+def exact_number(number: object, parameter: str, write: str) -> Fraction:
+    """The number, exactly as it is written: see parse_epsilon(). write: what to write instead.
+
+    Raises: ParameterError naming the parameter, for what is no plain finite number or is negative.
+    """
+    if isinstance(number, bool):
+        raise ParameterError(parameter, f"a boolean is not a number; {write}")
+    if isinstance(number, int | Fraction):
+        return Fraction(number)
+    if isinstance(number, Decimal):
+        text = str(number)
+    elif isinstance(number, float):
+        text = float.__repr__(number)
+    elif isinstance(number, str):
+        text = number
     else:
-        raise ParameterError("epsilon", f"a {type(epsilon).__name__} is not a number; {_WRITE}")
+        raise ParameterError(parameter, f"a {type(number).__name__} is not a number; {write}")
     if text.startswith("-"):
-        raise ParameterError("epsilon", f"it must be above 0; {_WRITE}")
+        raise ParameterError(parameter, f"it must be above 0; {write}")
     if not _NUMBER.fullmatch(text):
-        raise ParameterError("epsilon", f"it is not a plain finite number; {_WRITE}")
+        raise ParameterError(parameter, f"it is not a plain finite number; {write}")
     return Fraction(text)

@@ -1,6 +1,6 @@
 """The errors of dp: one root, and no message or attribute that ever holds a data value."""
 
-from dp.nano import show
+from dp.nano import show, show_atto
 
 
 class DpError(Exception):
@@ -21,15 +21,16 @@ class ParameterError(DpError):
 class BudgetExhaustedError(DpError):
     """The answer would cost more than the dataset's lifetime budget has left. Nothing was charged."""
 
-    def __init__(self, dataset: str, asked: int | None, remaining: int) -> None:
-        """asked, remaining: epsilon in units of 1e-9; asked is None for a price that has none."""
+    def __init__(self, dataset: str, asked: int, remaining: int, unit: str = "epsilon") -> None:
+        """asked, remaining: of the unit that is short: epsilon or rho in 1e-9, or delta in 1e-18."""
         self.dataset = dataset
         self.asked = asked
         self.remaining = remaining
-        costs = "an unbounded epsilon" if asked is None else f"epsilon {show(asked)}"
+        self.unit = unit
+        costs, left = (show_atto(n) if unit == "delta" else show(n) for n in (asked, remaining))
         super().__init__(
-            f"this answer costs {costs} a person and dataset {dataset!r} has {show(remaining)} left;"
-            " ask with a smaller epsilon, or ask again a question that was answered before, which costs nothing"
+            f"this answer costs {unit} {costs} a person and dataset {dataset!r} has {left} left;"
+            f" ask with a smaller {unit}, or ask again a question that was answered before, which costs nothing"
         )
 
 

@@ -1,35 +1,60 @@
-"""Budget: how much epsilon a dataset may cost one person over its lifetime, and how much of it is spent.
+"""Budget: what a dataset may cost one person over its lifetime, and how much of it is spent.
 
-What is spent only grows. The check is part of the UPDATE that spends, so that nobody can come between them.
+What is spent only grows. The check, which is the either-rule (dp/accounting/either_rule.py), is part of the UPDATE that
+spends, so that nobody can come between them.
 """
 
 from dataclasses import dataclass
+from math import isqrt
 from typing import Final
 
-from sqlalchemy import BigInteger, Connection, bindparam, insert, select, update
+from sqlalchemy import BigInteger, Connection, and_, bindparam, insert, or_, select, update
 
+from dp.accounting.either_rule import Limits, Spent
 from dp.errors import ParameterError
 from dp.ledger.schema import budget
+from dp.nano import NANO
 from dp.price import ATTO, Price
 
 # Ours: epsilon 100,000; below it the sum of rho, at most half the square of that of epsilon, stays within 63 bits.
 MAX_LIFETIME_NANO: Final = 10**14
 FIRST_EPOCH: Final = 1
+MAX_SUM: Final = 2**63 - 1
 
-epsilon_after = budget.c.spent_nano_epsilon + bindparam("epsilon", type_=BigInteger)
-rho_after = budget.c.spent_nano_rho + bindparam("rho", type_=BigInteger)
-delta_after = budget.c.spent_atto_delta + bindparam("delta", type_=BigInteger)
+_of = {name: bindparam(name, type_=BigInteger) for name in ("epsilon", "rho", "delta", "unbounded")}
+# Always what is spent against a limit less the price: no such difference leaves 63 bits, as a sum could.
 SPEND: Final = (
     update(budget)
     .where(budget.c.dataset == bindparam("of_dataset"), budget.c.epoch == bindparam("of_epoch"))
-    .where(epsilon_after <= budget.c.lifetime_nano_epsilon, delta_after <= budget.c.lifetime_atto_delta)
-    .values(spent_nano_epsilon=epsilon_after, spent_nano_rho=rho_after, spent_atto_delta=delta_after)
+    .where(budget.c.spent_nano_epsilon <= bindparam("epsilon_room", type_=BigInteger))
+    .where(budget.c.spent_nano_rho <= bindparam("rho_room", type_=BigInteger))
+    .where(budget.c.spent_atto_delta <= budget.c.question_atto_delta - _of["delta"])
+    .where(
+        or_(
+            and_(
+                budget.c.spent_unbounded <= 0 - _of["unbounded"],
+                budget.c.spent_nano_epsilon <= budget.c.lifetime_nano_epsilon - _of["epsilon"],
+            ),
+            budget.c.spent_nano_rho <= budget.c.lifetime_nano_rho - _of["rho"],
+        )
+    )
+    .values(
+        spent_nano_epsilon=budget.c.spent_nano_epsilon + _of["epsilon"],
+        spent_nano_rho=budget.c.spent_nano_rho + _of["rho"],
+        spent_atto_delta=budget.c.spent_atto_delta + _of["delta"],
+        spent_unbounded=budget.c.spent_unbounded + _of["unbounded"],
+    )
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """lifetime, spent, remaining: epsilon in units of 1e-9. rho in 1e-9, delta in 1e-18."""
+    """lifetime, spent, remaining: epsilon in units of 1e-9. rho in 1e-9, delta in 1e-18.
+
+    question_atto_delta: what the deltas of questions may add up to. lifetime_nano_rho: the sum of rho up to which a
+    question fits also where the sum of epsilon is above the lifetime's; 0 without a delta. spent_unbounded: how many
+    answers had no epsilon; from the first on the sum of epsilon decides no more.
+    """
 
     dataset: str
     epoch: int
@@ -38,11 +63,36 @@ class Status:
     spent_nano_rho: int
     lifetime_atto_delta: int
     spent_atto_delta: int
+    question_atto_delta: int = 0
+    lifetime_nano_rho: int = 0
+    spent_unbounded: int = 0
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.lifetime, self.question_atto_delta, self.lifetime_nano_rho)
+
+    @property
+    def sums(self) -> Spent:
+        """What the charges add up to."""
+        return Spent(self.spent, self.spent_nano_rho, self.spent_atto_delta, self.spent_unbounded)
 
     @property
     def remaining(self) -> int:
-        """Never negative: a lifetime that was lowered below what is spent leaves 0."""
-        return max(0, self.lifetime - self.spent)
+        """Of the sum of epsilon. Never negative: a lifetime that was lowered below what is spent leaves 0."""
+        return 0 if self.spent_unbounded else max(0, self.lifetime - self.spent)
+
+    @property
+    def remaining_nano_rho(self) -> int:
+        return max(0, self.lifetime_nano_rho - self.spent_nano_rho)
+
+    @property
+    def remaining_atto_delta(self) -> int:
+        return max(0, self.question_atto_delta - self.spent_atto_delta)
+
+    @property
+    def largest_question(self) -> int:
+        """The most that one more pure question may cost, in nano-epsilon: by the sum of epsilon or by that of rho."""
+        return max(self.remaining, isqrt(2 * NANO * self.remaining_nano_rho))
 
 
 def read_status(connection: Connection, dataset: str) -> Status | None:
@@ -57,6 +107,9 @@ def read_status(connection: Connection, dataset: str) -> Status | None:
         spent_nano_rho=row.spent_nano_rho,
         lifetime_atto_delta=row.lifetime_atto_delta,
         spent_atto_delta=row.spent_atto_delta,
+        question_atto_delta=row.question_atto_delta,
+        lifetime_nano_rho=row.lifetime_nano_rho,
+        spent_unbounded=row.spent_unbounded,
     )
 
 
@@ -68,13 +121,33 @@ def require_lifetime(lifetime_nano: int, lifetime_atto_delta: int) -> None:
         raise ParameterError("lifetime_atto_delta", "it must be an int from 0 to 10**18 - 1")
 
 
-def write_lifetime(connection: Connection, dataset: str, lifetime_nano: int, atto_delta: int, *, new: bool) -> None:
-    limits = {"lifetime_nano_epsilon": lifetime_nano, "lifetime_atto_delta": atto_delta}
+def limit_fields(limits: Limits, atto_delta: int) -> dict[str, int]:
+    """As the table and the audit entries name them. atto_delta: of the whole lifetime."""
+    return {
+        "lifetime_nano_epsilon": limits.nano_epsilon,
+        "lifetime_atto_delta": atto_delta,
+        "question_atto_delta": limits.atto_delta,
+        "lifetime_nano_rho": limits.nano_rho,
+    }
+
+
+def cost_of(price: Price) -> dict[str, int]:
+    """As the table and the audit entries name it: an epsilon that is unbounded is none, and counted."""
+    return {
+        "nano_epsilon": price.nano_epsilon or 0,
+        "nano_rho": price.nano_rho,
+        "atto_delta": price.atto_delta,
+        "unbounded": int(price.nano_epsilon is None),
+    }
+
+
+def write_lifetime(connection: Connection, dataset: str, limits: Limits, atto_delta: int, *, new: bool) -> None:
+    fields = limit_fields(limits, atto_delta)
     if new:
-        nothing = {"spent_nano_epsilon": 0, "spent_nano_rho": 0, "spent_atto_delta": 0}
-        connection.execute(insert(budget).values(dataset=dataset, epoch=FIRST_EPOCH, **limits, **nothing))
+        nothing = {"spent_nano_epsilon": 0, "spent_nano_rho": 0, "spent_atto_delta": 0, "spent_unbounded": 0}
+        connection.execute(insert(budget).values(dataset=dataset, epoch=FIRST_EPOCH, **fields, **nothing))
     else:
-        connection.execute(update(budget).where(budget.c.dataset == dataset).values(**limits))
+        connection.execute(update(budget).where(budget.c.dataset == dataset).values(**fields))
 
 
 def write_epoch(connection: Connection, dataset: str, epoch: int) -> None:
@@ -83,13 +156,17 @@ def write_epoch(connection: Connection, dataset: str, epoch: int) -> None:
 
 def spend(connection: Connection, dataset: str, epoch: int, price: Price) -> bool:
     """Whether the price was within the dataset's lifetime, and is now spent."""
-    if price.nano_epsilon is None or price.nano_epsilon > MAX_LIFETIME_NANO:
+    if price.nano_rho > MAX_SUM:
         return False
+    cost = cost_of(price)
     asked = {
         "of_dataset": dataset,
         "of_epoch": epoch,
-        "epsilon": price.nano_epsilon,
+        "epsilon": cost["nano_epsilon"],
         "rho": price.nano_rho,
         "delta": price.atto_delta,
+        "unbounded": cost["unbounded"],
+        "epsilon_room": MAX_SUM - cost["nano_epsilon"],
+        "rho_room": MAX_SUM - price.nano_rho,
     }
     return connection.execute(SPEND, asked).rowcount == 1

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select
 from dp.errors import BudgetExhaustedError, DpError, UnknownDatasetError
 from dp.ledger.answers import Claim, StoredAnswer, digest, find_answer, serve_again
 from dp.ledger.audit import AuditHead, AuditLog
-from dp.ledger.budget import read_status, spend
+from dp.ledger.budget import Status, cost_of, read_status, spend
 from dp.ledger.errors import StaleEpochError
 from dp.ledger.place import Place, at_place
 from dp.ledger.schema import charge
@@ -59,11 +59,7 @@ def _find_charge(connection: Connection, bid: Bid) -> Claim | None:
 def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) -> Claim:
     before = connection.scalar(LAST_ATTEMPT, bid.place.fields())
     claim = Claim(bid.charge_id, bid.place, (before or 0) + 1, bid.principal)
-    cost = {
-        "nano_epsilon": bid.price.nano_epsilon,
-        "nano_rho": bid.price.nano_rho,
-        "atto_delta": bid.price.atto_delta,
-    }
+    cost = cost_of(bid.price)
     head = log.append(
         connection,
         head,
@@ -89,7 +85,7 @@ def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) ->
 
 
 def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) -> DpError:
-    place, asked = bid.place, bid.price.nano_epsilon
+    place = bid.place
     status = read_status(connection, place.dataset)
     error: DpError
     if status is None:
@@ -100,8 +96,17 @@ def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) ->
     elif status.epoch != place.epoch:
         reason, error = "stale epoch", StaleEpochError(place.dataset, place.epoch, status.epoch)
     else:
-        reason, error = "budget exhausted", BudgetExhaustedError(place.dataset, asked, status.remaining)
+        reason, error = "budget exhausted", _exhausted(status, bid.price)
     log.append(
-        connection, head, "refusal", **place.fields(), principal=bid.principal, nano_epsilon=asked, reason=reason
+        connection, head, "refusal", **place.fields(), **cost_of(bid.price), principal=bid.principal, reason=reason
     )
     return error
+
+
+def _exhausted(status: Status, price: Price) -> BudgetExhaustedError:
+    """Says what is short: what would help to ask less of."""
+    if price.atto_delta > status.remaining_atto_delta:
+        return BudgetExhaustedError(status.dataset, price.atto_delta, status.remaining_atto_delta, "delta")
+    if price.nano_epsilon is None:
+        return BudgetExhaustedError(status.dataset, price.nano_rho, status.remaining_nano_rho, "rho")
+    return BudgetExhaustedError(status.dataset, price.nano_epsilon, status.largest_question)

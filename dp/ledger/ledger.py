@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
 
+from dp.accounting.either_rule import Limits
 from dp.errors import DpError
 from dp.ledger import answers, policy_change
 from dp.ledger.answers import Claim, StoredAnswer
@@ -60,17 +61,23 @@ class Ledger:
         self._engine.dispose()
 
     def create_schema(self) -> None:
-        """Create the tables, unless they are there. Raises: LedgerError for a database in memory."""
+        """Create the tables, unless they are there; bring those of version 1 to this one.
+
+        Raises: LedgerError for a database in memory.
+        """
         create_schema(self._transactions)
 
     def declare(self, dataset: str, lifetime_nano: int, *, lifetime_atto_delta: int = 0) -> bool:
         """Set what the dataset may cost one person, all askers together. Whether that is a change; it is logged then.
 
+        lifetime_atto_delta: 0 for a promise of epsilon alone; otherwise half of it is for the questions' own deltas,
+            and half buys a sum of rho that counts where the sum of epsilon is above the lifetime's.
         Raises: ParameterError.
         """
         require_name("dataset", dataset)
         require_lifetime(lifetime_nano, lifetime_atto_delta)
-        return self._run(lambda c, _: policy_change.declare(c, self._log, dataset, lifetime_nano, lifetime_atto_delta))
+        limits = Limits.of(lifetime_nano, lifetime_atto_delta)
+        return self._run(lambda c, _: policy_change.declare(c, self._log, dataset, limits, lifetime_atto_delta))
 
     def advance_epoch(self, dataset: str, reason: str) -> int:
         """Say that the data is new: questions get new answers, at a new charge. The budget is the same one.

@@ -2,25 +2,25 @@
 
 from sqlalchemy import Connection
 
+from dp.accounting.either_rule import Limits
 from dp.errors import UnknownDatasetError
 from dp.ledger.audit import AuditLog
-from dp.ledger.budget import Status, read_status, write_epoch, write_lifetime
+from dp.ledger.budget import Status, limit_fields, read_status, write_epoch, write_lifetime
 
 
-def declare(connection: Connection, log: AuditLog, dataset: str, lifetime_nano: int, atto_delta: int) -> bool:
+def declare(connection: Connection, log: AuditLog, dataset: str, limits: Limits, atto_delta: int) -> bool:
     """Whether the lifetime was new or other than before. What is spent stays spent."""
     head = log.lock(connection)
     before = read_status(connection, dataset)
-    if before is not None and (before.lifetime, before.lifetime_atto_delta) == (lifetime_nano, atto_delta):
+    if before is not None and (before.limits, before.lifetime_atto_delta) == (limits, atto_delta):
         return False
-    write_lifetime(connection, dataset, lifetime_nano, atto_delta, new=before is None)
+    write_lifetime(connection, dataset, limits, atto_delta, new=before is None)
     log.append(
         connection,
         head,
         "policy",
         dataset=dataset,
-        lifetime_nano_epsilon=lifetime_nano,
-        lifetime_atto_delta=atto_delta,
+        **limit_fields(limits, atto_delta),
         before_nano_epsilon=None if before is None else before.lifetime,
         before_atto_delta=None if before is None else before.lifetime_atto_delta,
     )

@@ -10,8 +10,8 @@ from dp.ledger.answers import digest, stored_bytes
 from dp.ledger.budget import FIRST_EPOCH
 from dp.ledger.schema import answer, budget, charge
 
-COST: Final = ("nano_epsilon", "nano_rho", "atto_delta")
-LIMITS: Final = ("lifetime_nano_epsilon", "lifetime_atto_delta")
+COST: Final = ("nano_epsilon", "nano_rho", "atto_delta", "unbounded")
+LIMITS: Final = ("lifetime_nano_epsilon", "lifetime_atto_delta", "question_atto_delta", "lifetime_nano_rho")
 # What a row and the entry that records it have in common, and where the sealed bytes are.
 PLACE: Final = ("visibility", "dataset", "epoch", "question_mac", "attempt")
 SAME: Final = {"charge": (*PLACE, "principal", *COST), "answer": PLACE}
@@ -55,6 +55,16 @@ class Recount:
         for table, expected in ((charge, self.rows["charge"]), (answer, self.rows["answer"])):
             if connection.scalar(select(func.count()).select_from(table)) != expected:
                 raise AuditError(f"table {table.name} holds rows that the log does not know")
+
+
+def with_unsaid(entry: dict[str, Any]) -> dict[str, Any]:
+    """The entry with what those of version 1 did not say: every price had an epsilon, and no lifetime a sum of rho."""
+    if entry["kind"] == "charge":
+        entry.setdefault("unbounded", 0)
+    elif entry["kind"] == "policy":
+        entry.setdefault("question_atto_delta", entry["lifetime_atto_delta"])
+        entry.setdefault("lifetime_nano_rho", 0)
+    return entry
 
 
 def require_recorded_row(row: Row[Any], entry: Mapping[str, Any]) -> None:

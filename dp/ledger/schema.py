@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Strin
 from sqlalchemy.dialects import mysql
 
 LEDGER_COMPONENT: Final = "dp"
-LEDGER_VERSION: Final = 1
+LEDGER_VERSION: Final = 2
 NAME_CHARACTERS: Final = 190  # ours: four names and a MAC fit into MariaDB's longest index
 
 # Arguments of a Table: a MariaDB server's default engine may know no transactions.
@@ -30,6 +30,11 @@ def _sealed() -> LargeBinary:
     return LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
 
 
+def _since_2(name: str) -> Column[int]:
+    """A counter that tables of version 1 had not; they are given it with its default."""
+    return Column(name, BigInteger, nullable=False, server_default="0")
+
+
 schema = Table(
     "noisevault_schema",
     metadata,
@@ -45,9 +50,13 @@ budget = Table(
     Column("epoch", BigInteger, nullable=False),
     Column("lifetime_nano_epsilon", BigInteger, nullable=False),
     Column("lifetime_atto_delta", BigInteger, nullable=False),
+    # Of the lifetime's delta what the questions' may add up to, and the sum of rho that the rest allows.
+    _since_2("question_atto_delta"),
+    _since_2("lifetime_nano_rho"),
     Column("spent_nano_epsilon", BigInteger, nullable=False),
     Column("spent_nano_rho", BigInteger, nullable=False),
     Column("spent_atto_delta", BigInteger, nullable=False),
+    _since_2("spent_unbounded"),
     **TRANSACTIONAL,
 )
 
@@ -72,6 +81,8 @@ charge = Table(
     Column("nano_epsilon", BigInteger, nullable=False),
     Column("nano_rho", BigInteger, nullable=False),
     Column("atto_delta", BigInteger, nullable=False),
+    # 1 where no epsilon bounds what the answer costs; nano_epsilon is 0 there.
+    _since_2("unbounded"),
     Column("sealed_question", _sealed(), nullable=False),
     Column("audit_sequence", BigInteger, nullable=False, unique=True),
     UniqueConstraint("visibility", "dataset", "epoch", "question_mac", "attempt", name="noisevault_charge_attempt"),

@@ -15,7 +15,7 @@ from dp.errors import AuditError
 from dp.ledger.answers import stored_bytes
 from dp.ledger.audit import HEAD_ID, NO_MAC, AuditHead
 from dp.ledger.keys import AuditMacs
-from dp.ledger.recount import Recount, require_recorded_row
+from dp.ledger.recount import Recount, require_recorded_row, with_unsaid
 from dp.ledger.schema import answer, audit, audit_head, charge
 
 ROWS_AT_A_TIME: Final = 1000
@@ -40,7 +40,7 @@ def verify(connection: Connection, macs: AuditMacs, at_least: AuditHead | None =
     last = AuditHead(0, NO_MAC)
     with _entries(connection) as rows:
         for row in rows:
-            entry = _checked(row, last, macs)
+            entry = with_unsaid(_checked(row, last, macs))
             require_recorded_row(row, entry)
             recount.add(entry)
             last = AuditHead(row.sequence, row.mac)

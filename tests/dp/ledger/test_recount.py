@@ -12,13 +12,21 @@ charges = st.fixed_dictionaries(
         "nano_epsilon": st.integers(1, 10**12),
         "nano_rho": st.integers(1, 10**12),
         "atto_delta": st.integers(0, 10**6),
+        "unbounded": st.integers(0, 1),
     }
 )
 others = st.fixed_dictionaries({"kind": st.sampled_from(["answer", "repeat", "refusal", "unreleased"])})
 
 
 def _policy(dataset: str, lifetime: int) -> dict[str, object]:
-    return {"kind": "policy", "dataset": dataset, "lifetime_nano_epsilon": lifetime, "lifetime_atto_delta": 0}
+    return {
+        "kind": "policy",
+        "dataset": dataset,
+        "lifetime_nano_epsilon": lifetime,
+        "lifetime_atto_delta": 7,
+        "question_atto_delta": 3,
+        "lifetime_nano_rho": 5,
+    }
 
 
 @settings(deadline=None)
@@ -36,7 +44,8 @@ def test_only_charges_count_and_each_for_its_own_dataset(entries: list[dict[str,
     for dataset, lifetime, epoch in (("a", 7, 1), ("b", 6, 2)):
         counters = recount.budgets[dataset]
         assert (counters["lifetime_nano_epsilon"], counters["epoch"]) == (lifetime, epoch)
-        for unit in ("nano_epsilon", "nano_rho", "atto_delta"):
+        assert (counters["question_atto_delta"], counters["lifetime_nano_rho"]) == (3, 5)
+        for unit in ("nano_epsilon", "nano_rho", "atto_delta", "unbounded"):
             mine = [entry[unit] for entry in entries if entry.get("dataset") == dataset]
             assert counters[f"spent_{unit}"] == sum(mine)  # type: ignore[arg-type]
     assert recount.rows["charge"] == sum(entry["kind"] == "charge" for entry in entries)

@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 
 from dp.errors import LedgerError, SchemaVersionError
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import schema
+from dp.ledger.schema import LEDGER_VERSION, schema
 from tests.dp.ledger.sealing import a_request, ledger_on
 
 CALLS: list[Callable[[Ledger], object]] = [
@@ -24,11 +24,11 @@ def test_tables_of_another_version_are_left_alone(
     ledger: Ledger, engine: Engine, call: Callable[[Ledger], object]
 ) -> None:
     with engine.begin() as connection:
-        connection.execute(update(schema).values(version=2))
-    with pytest.raises(SchemaVersionError, match="of version 2"):
+        connection.execute(update(schema).values(version=3))
+    with pytest.raises(SchemaVersionError, match="of version 3"):
         call(ledger_on(engine))
     with engine.begin() as connection:
-        connection.execute(update(schema).values(version=1))
+        connection.execute(update(schema).values(version=LEDGER_VERSION))
     assert ledger.verify_audit().head.sequence == 1
 
 
@@ -50,7 +50,7 @@ def test_another_components_row_stays_where_it_is(engine: Engine) -> None:
         connection.execute(schema.insert().values(component="kms", version=7))
     ledger_on(engine).create_schema()
     with engine.begin() as connection:
-        assert {row.component: row.version for row in connection.execute(schema.select())} == {"kms": 7, "dp": 1}
+        assert {row.component: row.version for row in connection.execute(schema.select())} == {"kms": 7, "dp": 2}
 
 
 def test_a_ledger_in_memory_is_refused() -> None:
