@@ -87,6 +87,7 @@ def answer(
     question = admit(question, project.policy, dataset)
     rules = project.policy.dataset[dataset]
     asked = dp_question(project.policy, dataset, question)
+    asked.noise(price)  # so that a price which the question cannot take is told before anything is opened or read
     request = Request(
         dataset=dataset,
         epoch=ledger.status(dataset).epoch,

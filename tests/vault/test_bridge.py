@@ -1,14 +1,16 @@
 """The bridge on a real database, keys and ledger; the totals beneath the noise are looked at with noise left out."""
 
 import logging
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import insert, text, update
+from sqlalchemy import Engine, event, insert, text, update
 
 import dp
 from dp.errors import AuditError, BudgetExhaustedError
@@ -144,6 +146,65 @@ def test_a_question_that_the_policy_does_not_allow_costs_nothing_and_reads_nothi
     for question in ("sum(year)", "count(*) by year", "mean(diagnosis)", "count(*) where nobody = 1"):
         with pytest.raises(QuestionError):
             answer(project, ledger, "visits", parse(question), price=dp.Price.pure(1), who="ann")
+    assert ledger.status("visits").spent == 0
+
+
+@pytest.fixture
+def silent(project: Project) -> Iterator[list[str]]:
+    """What is sent to any database."""
+    sent: list[str] = []
+
+    def noted(_c: object, _k: object, statement: str, *_: object) -> None:
+        sent.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", noted)
+    yield sent
+    event.remove(Engine, "before_cursor_execute", noted)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("question", "parameter"),
+    [
+        ("sum(year)", "column: year has no bounds"),
+        ("mean(site)", "column: site has no bounds"),
+        ("variance(year)", "column: year has no bounds"),
+        ("median(year)", "column: year has no bounds"),
+        ("quantile(year * 2, 0.9)", r"expression: year \* 2 has no bounds"),
+        ("histogram(year)", "histogram: year has no edges"),
+        ("count(*) by year", "by: year has no declared groups"),
+        ("top(4) by site", "top: there are 3 groups"),
+        ("count(*) where site = 1 and site = 2", "where: no row can meet"),
+    ],
+)
+def test_k19_07_what_is_not_declared_is_refused_by_name_before_anything_is_read(
+    project: Project, silent: list[str], question: str, parameter: str
+) -> None:
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    declare_budgets(ledger, project.policy)
+    silent.clear()
+    with pytest.raises(QuestionError, match=parameter):
+        answer(project, ledger, "visits", parse(question), price=dp.Price.pure(10**8), who="ann")
+    assert not silent
+    assert ledger.status("visits").spent == 0
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "x", True, None, 5e-324])
+def test_k19_05_a_bad_epsilon_is_refused_by_name_and_no_sql_is_sent(
+    project: Project, silent: list[str], epsilon: Any
+) -> None:
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    declare_budgets(ledger, project.policy)
+    silent.clear()
+    with pytest.raises(dp.ParameterError, match="epsilon"):
+        dp.Price.pure(dp.parse_epsilon(epsilon))
+    for price in (1, None, dp.Price.approximate(10**8, 1)):
+        with pytest.raises(dp.ParameterError, match="price"):
+            answer(project, ledger, "visits", parse("count(*)"), price=price, who="ann")  # type: ignore[arg-type]
+    with pytest.raises(dp.ParameterError, match="epsilon: this question shares it among 3 parts"):
+        answer(project, ledger, "visits", parse("variance(spending)"), price=dp.Price.pure(2), who="ann")
+    assert not silent
     assert ledger.status("visits").spent == 0
 
 
