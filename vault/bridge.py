@@ -59,12 +59,17 @@ def declare_budgets(ledger: Ledger, policy: Policy) -> None:
     """Bring the ledger to the policy's lifetime budgets; what was spent stays spent, a change is logged."""
     ledger.create_schema()
     for name, dataset in policy.dataset.items():
-        ledger.declare(name, dataset.lifetime_nano)
+        ledger.declare(name, dataset.lifetime_nano, lifetime_atto_delta=dataset.lifetime_atto_delta)
 
 
 def budgets_that_differ(ledger: Ledger, policy: Policy) -> list[str]:
     """The datasets of which the policy's lifetime budget is not the ledger's."""
-    return [name for name, rules in policy.dataset.items() if ledger.status(name).lifetime != rules.lifetime_nano]
+    return [
+        name
+        for name, rules in policy.dataset.items()
+        for status in (ledger.status(name),)
+        if (status.lifetime, status.lifetime_atto_delta) != (rules.lifetime_nano, rules.lifetime_atto_delta)
+    ]
 
 
 def answer(

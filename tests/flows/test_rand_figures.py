@@ -43,6 +43,7 @@ unit = "person"
 rows_per_unit = 5
 groups_per_unit = 20
 lifetime_epsilon = "3"
+lifetime_delta = "1e-5"
 bounds.doctor_visits = { lower = 0, upper = 20 }
 bounds.medical_spending = { lower = 0, upper = 2000, step = "1e-7" }
 edges.doctor_visits = [0, 1, 5, 20]

@@ -83,7 +83,6 @@ def test_every_aggregate_is_of_the_rows_that_count(project: Project) -> None:
     assert squares == (30 * 4000**2 + 20 * 3000**2 - count * (5000**2 // 2),)
     assert totals(project, "std(spending) where year <= 2") == (deviations, squares, counted)
     assert totals(project, "quantile(spending, 0.1, 0.9) where year <= 2") == ((50,),)
-    assert totals(project, "count_units(*) by national_id") == ((1,) * 30,)
 
 
 def test_null_units_values_and_undeclared_groups_are_dropped(project: Project) -> None:

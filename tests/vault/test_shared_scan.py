@@ -28,12 +28,13 @@ from vault.errors import JobError, PolicyError
 from vault.jobs.workers.process_pool import ProcessPool
 from vault.jobs.workers.workers import WorkersOf
 from vault.ledger_keys import question_mac, tie_break_salt
+from vault.policy import Policy
 from vault.project import Project
 from vault.question import admit, parse
 from vault.rows.raw_table import raw_table
 from vault.rows.told_length import of_any_length
 from vault.shared_scan import PartToRead, ScanReport, ScanTask, SharedScan, scan_part
-from vault.translation import dp_question
+from vault.translation import dp_question, price_of
 
 pytestmark = pytest.mark.postgres
 QUESTIONS = (
@@ -224,6 +225,27 @@ def test_all_workers_read_the_rows_of_one_moment(project: Project, tmp_path: Pat
         scan = SharedScan(WorkersOf(threads, 2), place(tmp_path), 40)
         assert shared(project, "count", scan) == before
     assert alone(project, "count") != before
+
+
+def test_groups_that_nobody_declared_are_counted_by_one_process(project: Project, tmp_path: Path) -> None:
+    """How long their keys are would show in what travels."""
+
+    path = tmp_path / "noisevault.toml"
+    added = 'lifetime_delta = "1e-5"\nunknown.national_id = { delta = "1e-6" }\n'
+    path.write_text(path.read_text(encoding="utf-8") + added, encoding="utf-8")
+    project = replace(project, policy=Policy.load(path))
+
+    class Never(ThreadPoolExecutor):
+        def submit(self, run: Any, task: Any) -> "Future[Any]":  # type: ignore[override]
+            raise AssertionError("no worker is asked")
+
+    with closing(open_ledger(project.policy, project.opened.keyring)) as ledger, Never(1) as threads:
+        declare_budgets(ledger, project.policy)
+        question = admit(parse("count_units(*) by national_id"), project.policy, "visits")
+        price = price_of(project.policy.dataset["visits"], question, 10**9)
+        scan = SharedScan(WorkersOf(threads, 1), place(tmp_path))
+        released = answer(project, ledger, "visits", question, price=price, who="ann", shared=scan)
+    assert (released.atto_delta, released.groups) == (10**12, ())
 
 
 def test_processes_answer_a_question(project: Project, tmp_path: Path) -> None:

@@ -72,6 +72,12 @@ def budget(policy: PolicyOption = POLICY, models: ModelsOption = None, as_json: 
             status = ledger.status(name)
             if as_json:
                 amounts = {"lifetime": status.lifetime, "spent": status.spent, "remaining": status.remaining}
+                if status.lifetime_nano_rho:
+                    amounts |= {
+                        "lifetime_rho": status.lifetime_nano_rho,
+                        "spent_rho": status.spent_nano_rho,
+                        "largest_question": status.largest_question,
+                    }
                 typer.echo(json.dumps({"dataset": name} | {key: dp.show(nano) for key, nano in amounts.items()}))
             else:
                 Console().print(in_one_line(name, status), highlight=False)
@@ -93,4 +99,9 @@ def only_dataset(policy: Policy) -> str:
 
 def in_one_line(name: str, status: Any) -> str:
     spent, cap, left = (dp.show(nano) for nano in (status.spent, status.lifetime, status.remaining))
-    return f"dataset {name}: epsilon {spent} of {cap} spent by all askers together, {left} left, for ever"
+    line = f"dataset {name}: epsilon {spent} of {cap} spent by all askers together, {left} left, for ever"
+    if not status.lifetime_nano_rho:
+        return line
+    nanos = (status.spent_nano_rho, status.lifetime_nano_rho, status.largest_question)
+    rho, most, question = (dp.show(nano) for nano in nanos)
+    return f"{line}; or, by lifetime_delta, rho {rho} of {most}: one more question may cost epsilon {question}"

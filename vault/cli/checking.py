@@ -39,7 +39,7 @@ def faults(project: Project) -> Iterator[str]:
         try:
             ledger.verify_audit()
             for name in budgets_that_differ(ledger, project.policy):
-                yield f"dataset.{name}.lifetime_epsilon is not what the ledger has; bring it there by: noisevault init"
+                yield f"dataset.{name}: its lifetime is not what the ledger has; bring it there by: noisevault init"
         except (DpError, KmsError, VaultError) as error:
             yield str(error)
     for name in project.tables:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from dp.delta import parse_delta
 from dp.epsilon import parse_epsilon
 from dp.errors import DpError
 from vault.expression import Column, Expression
@@ -23,6 +24,15 @@ def _nano(value: Any) -> int:
     """A lifetime epsilon in nano-epsilon."""
     try:
         return parse_epsilon(value)
+    except DpError as error:
+        reason = str(error)
+    raise refusal(reason)
+
+
+def _atto(value: Any) -> int:
+    """A lifetime delta in units of 1e-18."""
+    try:
+        return parse_delta(value)
     except DpError as error:
         reason = str(error)
     raise refusal(reason)
@@ -55,10 +65,11 @@ class DatasetPolicy(Section):
 
     unit: the column that names the protected person; rows_per_unit: rows a person counts with in each group (c);
     groups_per_unit: groups a person counts in when a question is grouped (k); lifetime_nano: what all questions
-    ever may cost one person, in nano-epsilon, written `lifetime_epsilon`; accept_unbound: why sealed fields that
-    do not bind the unit are opened nevertheless. bounds: of columns; expressions: by name, with their bounds; groups:
-    the labels of columns; unknown: columns that are grouped by without labels; edges: of histograms, by the name of a
-    column or an expression.
+    ever may cost one person, in nano-epsilon, written `lifetime_epsilon`; lifetime_atto_delta: with what probability
+    they may cost more, in units of 1e-18, written `lifetime_delta`; 0 where only the sum of epsilon counts;
+    accept_unbound: why sealed fields that do not bind the unit are opened nevertheless. bounds: of columns;
+    expressions: by name, with their bounds; groups: the labels of columns; unknown: columns that are grouped by without
+    labels; edges: of histograms, by the name of a column or an expression.
     """
 
     table: Name
@@ -66,6 +77,7 @@ class DatasetPolicy(Section):
     rows_per_unit: Annotated[int, Field(ge=1)]
     groups_per_unit: Annotated[int, Field(ge=1)] = 1
     lifetime_nano: Annotated[int, BeforeValidator(_nano), Field(alias="lifetime_epsilon")]
+    lifetime_atto_delta: Annotated[int, BeforeValidator(_atto), Field(alias="lifetime_delta")] = 0
     bounds: dict[Name, Bounds] = Field(default_factory=dict)
     groups: dict[Name, Annotated[tuple[GroupLabel, ...], BeforeValidator(_labels)]] = Field(default_factory=dict)
     expressions: dict[Name, DeclaredExpression] = Field(default_factory=dict)

@@ -48,6 +48,8 @@ def _unknown_faults(name: str, dataset: DatasetPolicy, table: TablePolicy) -> It
         yield f"its groups are declared in groups.{name}; remove one of the two"
     elif name == dataset.unit:
         yield "a group of one person is that person; group by another column"
+    elif 2 * dataset.unknown[name].atto_delta > dataset.lifetime_atto_delta:
+        yield "half of lifetime_delta is for questions' deltas; declare one at least twice as large as this delta"
 
 
 def _edge_faults(name: str, edges: tuple[Decimal, ...], dataset: DatasetPolicy, table: TablePolicy) -> Iterator[str]:

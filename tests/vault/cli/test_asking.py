@@ -52,6 +52,20 @@ def test_every_aggregate_is_answered_as_a_table_and_as_json(
         assert f" {label} " in shown.out
 
 
+def test_groups_that_nobody_declared_cost_a_delta_and_a_rare_one_is_not_told(loaded: Run, tmp_path: Path) -> None:
+    """K20-01 in the small: the chance that one of three persons' numbers is told is a millionth each."""
+    policy = tmp_path / "noisevault.toml"
+    added = 'lifetime_delta = "1e-5"\nunknown.national_id = { delta = "1e-6" }\n'
+    policy.write_text(policy.read_text() + added)
+    assert loaded("init").status == 0
+    said = json.loads(loaded("ask", "count_units(*) by national_id", "--epsilon", "0.5", "--json").out)
+    assert (said["epsilon"], said["delta"], said["groups"]) == ("0.5", "0.000001", [])
+    assert "told from " in said["mechanism"]
+    shown = loaded("ask", "count_units by national_id", "--epsilon", "0.5").out
+    assert "epsilon 0.5, delta 0.000001; " in shown
+    assert "11-1" not in shown
+
+
 def test_questions_in_one_request_are_separate_charges_and_a_repeat_is_free(loaded: Run) -> None:
     loaded("ask", "count(*)", "sum(spending)", "--epsilon", "0.25")
     assert json.loads(loaded("budget", "--json").out) == {
@@ -63,6 +77,23 @@ def test_questions_in_one_request_are_separate_charges_and_a_repeat_is_free(load
     first = loaded("ask", "count(*)", "--epsilon", "0.25", "--json").out
     assert loaded("ask", "COUNT( * )", "--epsilon", "0.25", "--json").out == first
     assert '"spent": "0.5"' in loaded("budget", "--json").out
+
+
+def test_a_lifetime_delta_is_brought_to_the_ledger_and_shown_as_the_other_way_to_fit(
+    loaded: Run, tmp_path: Path
+) -> None:
+    loaded("ask", "count(*)", "--epsilon", "0.5")
+    policy = tmp_path / "noisevault.toml"
+    policy.write_text(policy.read_text().replace('epsilon = "1"', 'epsilon = "1"\nlifetime_delta = "1e-6"'))
+    assert "dataset.visits: its lifetime is not what the ledger has" in loaded("check").out
+    loaded("init")
+    assert loaded("check").status == 0
+    shown = json.loads(loaded("budget", "--json").out)
+    assert (shown["spent"], shown["spent_rho"], shown["largest_question"]) == ("0.5", "0.125", "0.5")
+    assert 0 < Fraction(shown["lifetime_rho"]) < Fraction("0.125")
+    line = " ".join(loaded("budget").out.split())
+    assert "rho 0.125 of 0.02" in line
+    assert "one more question may cost epsilon 0.5" in line
 
 
 def test_k24_03_when_the_budget_is_gone_each_question_is_refused_and_nothing_changes(loaded: Run) -> None:

@@ -27,6 +27,7 @@ table = "person_year"
 unit = "person"
 rows_per_unit = 5
 lifetime_epsilon = "3"
+lifetime_delta = "1e-5"
 bounds = { spending = { lower = "0", upper = "2000", step = "0.01" }, visits = { lower = 0, upper = 20 } }
 groups = { site = [1, 2, 3, 4, 5, 6], plan = ["a", "b"] }
 edges = { spending = [0, 18.5, 2000], visits = [0, 5, 20], a_visit = [0, 10, 500] }

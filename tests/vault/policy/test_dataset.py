@@ -3,12 +3,24 @@ from fractions import Fraction
 import pytest
 
 from dp.grid import Grid
-from tests.vault.policy.example import example_policy, faults_after
+from tests.vault.policy.example import example_policy, faults_after, policy_after
 from vault.policy import Bounds
 
 
 def test_lifetime_epsilon_is_kept_in_nano_epsilon() -> None:
     assert example_policy().dataset["rand"].lifetime_nano == 3 * 10**9
+
+
+def test_without_a_lifetime_delta_there_is_none_and_a_written_one_is_exact() -> None:
+    assert example_policy().dataset["rand"].lifetime_atto_delta == 10**13
+    without = policy_after(('lifetime_delta = "1e-5"\n', ""), ('unknown.email = { delta = "1e-6" }\n', ""))
+    assert without.dataset["rand"].lifetime_atto_delta == 0
+
+
+@pytest.mark.parametrize("written", ["1", '"1"', "-1", '"1e-19"', "nan", "true", '"a"', "[]"])
+def test_a_lifetime_delta_that_is_none_names_its_key(written: str) -> None:
+    (fault,) = faults_after(('lifetime_delta = "1e-5"', f"lifetime_delta = {written}"))
+    assert fault.startswith("dataset.rand.lifetime_delta: ")
 
 
 @pytest.mark.parametrize("written", ["3", '"3"', '"3.0"', "3.0", "30.0e-1"])

@@ -14,6 +14,7 @@ from tests.vault.policy.example import faults_after
         (("unknown.email", "unknown.age"), "unknown.age: a float column cannot be grouped by"),
         (("unknown.email", "unknown.site"), "unknown.site: its groups are declared in groups.site"),
         (("unknown.email", "unknown.person"), "unknown.person: a group of one person is that person"),
+        (('delta = "1e-6"', 'delta = "0.00000501"'), "unknown.email: half of lifetime_delta is for questions' deltas"),
         (("{ spending = [0", "{ city = [0"), "edges.city: there is no column or expression city; name one of: person"),
         (("{ spending = [0", "{ age = [0"), "edges.age: a histogram needs bounds, beyond which no value lies; declare"),
         (("visits = [0, 5, 20]", "visits = [0, 5.5, 20]"), "edges.visits: each edge is a multiple of the step"),
