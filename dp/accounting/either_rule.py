@@ -43,11 +43,16 @@ class Spent:
     unbounded: int = 0
 
     def plus(self, price: Price) -> "Spent":
+        return self.adding(
+            Spent(price.nano_epsilon or 0, price.nano_rho, price.atto_delta, int(price.nano_epsilon is None))
+        )
+
+    def adding(self, other: "Spent") -> "Spent":
         return Spent(
-            self.nano_epsilon + (price.nano_epsilon or 0),
-            self.nano_rho + price.nano_rho,
-            self.atto_delta + price.atto_delta,
-            self.unbounded + (price.nano_epsilon is None),
+            self.nano_epsilon + other.nano_epsilon,
+            self.nano_rho + other.nano_rho,
+            self.atto_delta + other.atto_delta,
+            self.unbounded + other.unbounded,
         )
 
     def within_epsilon(self, limits: Limits) -> bool:
