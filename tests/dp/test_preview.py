@@ -29,7 +29,7 @@ HUNDRED = Grid.of(0, 100, 1)
 
 
 def test_of_an_additive_question_the_error_is_the_half_width_of_its_noise() -> None:
-    assert preview(Count(Caps(2, 3), 10), ONE).error == half_width(Fraction(6)) == 17
+    assert preview(Count(Caps(2, 3), 10), ONE).error == half_width(Fraction(6)) == 18
     found = preview(Sum(Caps(1), Grid.of("0", "10", "0.1")), ONE)
     assert (found.error, found.width) == (
         half_width(Fraction(100)) / Fraction(10),
