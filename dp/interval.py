@@ -40,9 +40,10 @@ def gaussian_half_width(variance: Fraction, miss: Fraction = MISS) -> int:
 
     variance: sigma squared of the discrete Gaussian, whose probabilities are in proportion to exp(-z**2 / (2 *
     variance)). They are added up where sigma is at most 100. Beyond, t is sigma times the normal quantile, rounded up,
-    since P(Z >= t + 1) is at most P(N >= t) of the normal N.
+    since P(Z > t) is at most P(N >= t) of the normal N: the sum of them over z > t is at most their integral from t on,
+    and the sum over all z at least their integral.
 
-    Source: Canonne, Kamath, Steinke 2020, arXiv:2004.00010, proposition 25.
+    Source: Canonne, Kamath, Steinke 2020, arXiv:2004.00010, section 3.
     """
     if variance > _ADDED_UP:
         quantile = Fraction(NormalDist().inv_cdf(1 - float(miss) / 2)) + Fraction(1, 10**9)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import dp
     from dp.ledger.keys import AuditMacs, Mac, Sealer
     from dp.noise.random_source import OperatingSystemRandom, RandomSource
+    from dp.questions.mechanisms import Mechanisms, RandomMechanisms
     from dp.questions.question import Question
     from kms.logins import AppRole, Jwt, Kubernetes, Login, Token, TokenFile
     from kms.provider import DestroysKek, KeyProvider, KnowsKeks, NamesNewest, Rewraps
@@ -104,8 +105,16 @@ if TYPE_CHECKING:
     def randomness(source: OperatingSystemRandom) -> RandomSource:
         return source
 
-    def questions(question: dp.Count | dp.Sum | dp.Mean) -> Question:
+    def additive(
+        question: dp.Count | dp.CountUnits | dp.CountDistinct | dp.Histogram | dp.Sum | dp.Mean | dp.Variance,
+    ) -> Question:
         return question
+
+    def questions(question: dp.StandardDeviation | dp.Quantiles | dp.TopGroups | dp.UndeclaredGroups) -> Question:
+        return question
+
+    def mechanisms(drawn: RandomMechanisms) -> Mechanisms:
+        return drawn
 
     def migrations(work: Backfill | Restore | Clear) -> Work:
         return work
