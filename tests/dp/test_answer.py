@@ -1,5 +1,7 @@
 import json
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from dp.answer import FORMAT, Answer, GroupAnswer, NoiseScale, PartValue
 from dp.bounding import Caps
 from dp.errors import AnswerFormatError
 from tests.sizes import sized
+from tests.vectors.write_answer_vectors import vectors
 
 FRACTIONS = st.fractions()
 NANO = st.integers(1, 10**18)
@@ -94,3 +97,31 @@ def test_other_bytes_are_refused(stored: bytes) -> None:
 
 def test_an_answer_says_how_it_was_made() -> None:
     assert (ONE.mechanism, ONE.atto_delta, ONE.interval_label) == ("discrete Laplace", 0, "noise only, 95 %")
+
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "answer.json").read_text())["tests"]
+
+
+@pytest.mark.parametrize("test", VECTORS, ids=lambda test: test["comment"])
+def test_the_published_vectors(test: dict[str, Any]) -> None:
+    stored = test["stored"].encode()
+    if test["result"] == "invalid":
+        with pytest.raises(AnswerFormatError):
+            Answer.from_json(stored)
+        return
+    answer, members = Answer.from_json(stored), test["members"]
+    assert answer.to_json() == stored
+    assert (answer.question, answer.nano_epsilon) == (members["question"], members["nano_epsilon"])
+    assert (answer.atto_delta, answer.nano_rho) == (members.get("delta", 0), members.get("nano_rho"))
+    assert answer.caps == Caps(**members["caps"])
+    assert [(n.part, n.scale, n.nano_epsilon, n.nano_rho) for n in answer.noise] == [
+        (part, Fraction(scale), epsilon, rho[0] if rho else None) for part, scale, epsilon, *rho in members["noise"]
+    ]
+    assert [(g.group, str(g.value), g.key and g.key.hex()) for g in answer.groups] == [
+        (group, value.removesuffix("/1"), key[0] if key and key[0] else b"" if key else None)
+        for group, value, _, _, _, *key in members["groups"]
+    ]
+
+
+def test_the_vectors_are_what_their_script_writes() -> None:
+    assert vectors()["tests"] == VECTORS
