@@ -4,6 +4,7 @@ import logging
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,14 @@ from dp.errors import BudgetExhaustedError, DpError, NotReleasedError, Parameter
 from dp.grid import Grid
 from dp.ledger.ledger import Ledger
 from dp.ledger.schema import audit
+from dp.price import Price
 from dp.questions.count import Count
 from dp.questions.mean import Mean
 from dp.questions.question import Aggregates, Question
+from dp.questions.undeclared_groups import UndeclaredGroups
 from dp.request import Request
 from tests.dp.ledger.sealing import AesSealer, a_request, ledger_on
+from tests.dp.questions.every import additive, choosing
 from tests.dp.seeded import SeededRandom
 from tests.sizes import sized
 
@@ -78,6 +82,33 @@ def test_the_same_question_gets_the_same_answer_for_nothing_and_without_the_data
     for _ in range(3):
         assert ask(ledger, a_request(EPSILON), COUNT, lambda: pytest.fail("it read the data"), salt=SALT) == first
     assert ledger.status("people").spent == EPSILON
+
+
+NEAR = Grid.of(0, 10, 1)
+EVERY: list[Question] = [*additive(NEAR, Caps(1), 2), *choosing(NEAR, Caps(1), 2)]
+
+
+@pytest.mark.parametrize("question", EVERY, ids=lambda question: type(question).__name__)
+def test_every_question_is_charged_answered_and_kept(ledger: Ledger, question: Question) -> None:
+    labels = tuple(f"group {number}" for number in range(question.n_groups))
+    request = a_request(EPSILON, group_labels=labels)
+    answer = ask(ledger, request, question, lambda: rows(50), salt=SALT)
+    assert ask(ledger, request, question, lambda: pytest.fail("it read the data"), salt=SALT) == answer
+    assert ledger.status("people").spent == EPSILON
+    ledger.verify_audit()
+
+
+def test_keys_that_nobody_declared_are_charged_with_their_delta_and_kept(ledger: Ledger) -> None:
+    def read() -> list[Chunk]:
+        (chunk,) = rows(50)
+        return [Chunk(chunk.unit, chunk.group, chunk.tie, keys=(b"city",))]
+
+    ledger.declare("people", EPSILON, lifetime_atto_delta=10**15)
+    request = replace(a_request(), price=Price.approximate(EPSILON, 10**12))
+    question = UndeclaredGroups(Caps(1))
+    answer = ask(ledger, request, question, read, salt=SALT)
+    assert [group.key for group in answer.groups] == [b"city"]
+    assert ask(ledger, request, question, lambda: pytest.fail("it read the data"), salt=SALT) == answer
 
 
 def test_a_charge_is_followed_by_fresh_noise(ledger: Ledger) -> None:
