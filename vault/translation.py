@@ -14,7 +14,7 @@ from vault.exact_number import spell
 from vault.expression import Expression
 from vault.policy import Policy
 from vault.policy.dataset import DatasetPolicy, GroupLabel
-from vault.question import Question
+from vault.question import Question, QuestionRefusedError
 
 Label = tuple[GroupLabel, ...]
 # Of what values stand for that are no numbers: a hash of 62 bits.
@@ -60,11 +60,19 @@ def _of_values(
     return MOMENTS[question.aggregate](caps, grid, n_groups)
 
 
-def price_of(rules: DatasetPolicy, question: Question, nano_epsilon: int) -> dp.Price:
-    """What the answer costs at this epsilon: of groups that nobody declared also the delta that the policy declares."""
+def price_of(rules: DatasetPolicy, question: Question, nano: int, *, gaussian: bool = False) -> dp.Price:
+    """What the answer costs at this epsilon: of groups that nobody declared also the delta that the policy declares.
+
+    nano: in units of 1e-9, of rho where the noise is to be Gaussian.
+    Raises: QuestionRefusedError where it cannot be.
+    """
+    if gaussian and (undeclared(rules, question) or question.aggregate in ("quantile", "top")):
+        raise QuestionRefusedError("rho", "this question is answered by no Gaussian noise; ask with an epsilon")
+    if gaussian:
+        return dp.Price.gaussian(nano)
     if undeclared(rules, question):
-        return dp.Price.approximate(nano_epsilon, rules.unknown[question.by[0]].atto_delta)
-    return dp.Price.pure(nano_epsilon)
+        return dp.Price.approximate(nano, rules.unknown[question.by[0]].atto_delta)
+    return dp.Price.pure(nano)
 
 
 def undeclared(rules: DatasetPolicy, question: Question) -> bool:

@@ -17,6 +17,7 @@ PAGE = (ROOT / "docs" / "asking.md").read_text(encoding="utf-8")
 EXAMPLE = (ROOT / "vault/demonstration/example.toml").read_text(encoding="utf-8")
 (ADDED, UNKNOWN) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = re.findall(r"^\$ (noisevault ask .*)$", PAGE, re.MULTILINE)
+LOOKING = re.findall(r"^\$ (noisevault (?:preview|plan) .*)$", PAGE, re.MULTILINE)
 POLICY = Policy.read(EXAMPLE + ADDED, Path("/srv"))
 
 
@@ -43,6 +44,12 @@ def test_every_command_of_the_page_runs_on_the_example_with_its_lines(run: Run, 
         program, *words = shlex.split(command)
         ended = run(*words)
         assert (program, ended.status, ended.err) == ("noisevault", 0, ""), command
+    (questions,) = re.findall(r"^```\n(# the quarter's.*?)```", PAGE, re.DOTALL | re.MULTILINE)
+    (tmp_path / "questions.txt").write_text(questions, encoding="utf-8")
+    assert len(LOOKING) >= 5
+    for command in LOOKING:
+        ended = run(*shlex.split(command)[1:])
+        assert (ended.status, ended.err) == (0, ""), command
     spent = json.loads(run("budget", "--json").out)["spent"]
     assert spent == f"{(len(COMMANDS) - 1) / 10:g}", "the expression that is written out is a repeat"
 

@@ -1,6 +1,7 @@
 """The figures of docs/deciding.md are what they are said to be, and the keys and commands that it names exist."""
 
 import re
+import shlex
 from fractions import Fraction
 from math import exp
 from pathlib import Path
@@ -14,6 +15,7 @@ from vault.policy.unknown_groups import MOST_ATTO_DELTA
 
 PAGE = (Path(__file__).parents[2] / "docs" / "deciding.md").read_text(encoding="utf-8")
 COMMANDS = set(re.findall(r"`noisevault ([a-z]+)`", PAGE))
+PREVIEWS = re.findall(r"`noisevault (preview .*?)`", PAGE)
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -58,6 +60,9 @@ def test_every_line_of_the_policy_that_is_named_exists() -> None:
 
 def test_every_command_that_is_named_runs(loaded: Run) -> None:
     assert {"budget", "check"} <= COMMANDS
+    assert len(PREVIEWS) == 2
+    for words in map(shlex.split, PREVIEWS):
+        assert loaded(*words).status == 0, words
     for command in COMMANDS - {"ask"}:
         ended = loaded(command)
         assert (ended.status, ended.err) == (0, ""), command

@@ -1,7 +1,6 @@
 """Answer display: a released answer as a table that a person reads, and as JSON for a program."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Self
 
@@ -9,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 import dp
-from vault.exact_number import spell
+from dp.nano import show_atto
 from vault.policy import Policy
 from vault.question import Question
 from vault.rows.arrays import label_of
@@ -34,7 +33,11 @@ class ShownAnswer:
         """question: as it was admitted."""
         rules = policy.dataset[dataset]
         return cls(
-            question, released, headings(rules, question), labels(rules, question), _decimals(policy, dataset, question)
+            question,
+            released,
+            headings(rules, question),
+            labels(rules, question),
+            decimals_of(policy, dataset, question),
         )
 
     def in_a_table(self) -> Table:
@@ -44,7 +47,7 @@ class ShownAnswer:
             self.question.aggregate,
             f"interval ({released.interval_label})",
             title=Text(self.question.canonical(), style="table.title"),
-            caption=f"{cost(released)}; {released.mechanism}, scale {_scales(released)}; "
+            caption=f"{cost(released)}; {released.mechanism}, {_scales(released)}; "
             f"at most {released.caps.rows} rows a group, {released.caps.groups} groups a person",
         )
         for group in released.groups:
@@ -58,12 +61,12 @@ class ShownAnswer:
         released = self.released
         return {
             "question": self.question.canonical(),
-            "epsilon": _shown(released.nano_epsilon),
-            "rho": _shown(released.nano_rho),
-            "delta": spell(Decimal(released.atto_delta).scaleb(-18)),
+            "epsilon": shown_units(released.nano_epsilon),
+            "rho": shown_units(released.nano_rho),
+            "delta": show_atto(released.atto_delta),
             "mechanism": released.mechanism,
             "interval_label": released.interval_label,
-            "noise": [_noise(noise) for noise in released.noise],
+            "noise": [shown_noise(noise) for noise in released.noise],
             "caps": {"rows_per_unit": released.caps.rows, "groups_per_unit": released.caps.groups},
             "groups": [
                 {
@@ -88,13 +91,22 @@ def number(value: Fraction, decimals: int = LEAST_DECIMALS) -> str:
 
 def cost(released: dp.Answer) -> str:
     """What an answer cost one person."""
-    if released.nano_epsilon is None:
-        return f"rho {_shown(released.nano_rho)}"
-    told = f"epsilon {dp.show(released.nano_epsilon)}"
-    return f"{told}, delta {spell(Decimal(released.atto_delta).scaleb(-18))}" if released.atto_delta else told
+    rho = released.nano_rho or 0
+    return shown_cost(released.nano_epsilon, rho, released.atto_delta)
 
 
-def _decimals(policy: Policy, dataset: str, question: Question) -> int:
+def shown_price(price: dp.Price) -> str:
+    """What an answer costs one person."""
+    return shown_cost(price.nano_epsilon, price.nano_rho, price.atto_delta)
+
+
+def shown_cost(nano_epsilon: int | None, nano_rho: int, atto_delta: int) -> str:
+    """An epsilon or, where there is none, a rho; and a delta that is not 0."""
+    told = f"rho {dp.show(nano_rho)}" if nano_epsilon is None else f"epsilon {dp.show(nano_epsilon)}"
+    return f"{told}, delta {show_atto(atto_delta)}" if atto_delta else told
+
+
+def decimals_of(policy: Policy, dataset: str, question: Question) -> int:
     """As many as the step of the grid has, and of its square twice as many."""
     bounds = None if question.of is None else policy.dataset[dataset].bounds_of(question.of)
     if bounds is None or bounds.step is None:
@@ -104,13 +116,17 @@ def _decimals(policy: Policy, dataset: str, question: Question) -> int:
 
 
 def _scales(released: dp.Answer) -> str:
-    return ", ".join(f"{noise.part} {float(noise.scale):,.6g}" for noise in released.noise)
+    """Of Gaussian noise what is told is its variance."""
+    told = ", ".join(f"{noise.part} {float(noise.scale):,.6g}" for noise in released.noise)
+    return f"{'scale' if released.nano_rho is None else 'variance'} {told}"
 
 
-def _noise(noise: dp.NoiseScale) -> dict[str, Any]:
-    spent = {"epsilon": _shown(noise.nano_epsilon), "rho": _shown(noise.nano_rho)}
+def shown_noise(noise: dp.NoiseScale) -> dict[str, Any]:
+    """The noise of a part, for a program."""
+    spent = {"epsilon": shown_units(noise.nano_epsilon), "rho": shown_units(noise.nano_rho)}
     return {"part": noise.part, "scale": str(noise.scale), **spent}
 
 
-def _shown(nano: int | None) -> str | None:
+def shown_units(nano: int | None) -> str | None:
+    """Billionths as a decimal."""
     return None if nano is None else dp.show(nano)

@@ -15,11 +15,11 @@ from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.recipes import CommandPlace
 from vault.cli.sharing import DaskOption, sharing
+from vault.cli.spending import EpsilonOption, RhoOption, Spending
 from vault.errors import PolicyError
 from vault.policy import Policy
 from vault.question import admit, parse
 from vault.shared_scan import SharedScan
-from vault.translation import price_of
 
 AskWorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, metavar="N", help="Processes that share the reading; one by default.")
@@ -28,7 +28,8 @@ AskWorkersOption = Annotated[
 
 def ask(
     questions: Annotated[list[str], typer.Argument(help='Such as "mean(medical_spending) where female = 1 by site".')],
-    epsilon: Annotated[str, typer.Option(help="What each question may cost one person, such as 0.5; exact.")],
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
     dataset: Annotated[str | None, typer.Option(help="The dataset; not needed when the policy has one.")] = None,
     who: Annotated[str | None, typer.Option(help="The name in the audit log; your login by default.")] = None,
     workers: AskWorkersOption = None,
@@ -38,7 +39,7 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Ask for aggregates; each question is charged on its own. For trusted users: this command holds the keys."""
-    nano_epsilon = dp.parse_epsilon(epsilon)
+    spending = Spending.of(epsilon, rho)
     who = who or login()
     asked = [parse(text) for text in questions]
     with (
@@ -48,10 +49,11 @@ def ask(
     ):
         name = dataset or only_dataset(project.policy)
         asked = [admit(question, project.policy, name) for question in asked]
+        prices = {question: spending.price(project.policy.dataset[name], question) for question in asked}
         for question in asked:
             others = shared.workers
             scan = None if others is None else SharedScan(others, CommandPlace.of(policy, models))
-            price = price_of(project.policy.dataset[name], question, nano_epsilon)
+            price = prices[question]
             released = answer(project, ledger, name, question, price=price, who=who, shared=scan)
             shown = ShownAnswer.of(project.policy, name, question, released)
             if as_json:

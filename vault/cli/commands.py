@@ -26,6 +26,8 @@ PLACES: Final[Mapping[str, tuple[str, str]]] = {
     "restore": ("migrating", "restore"),
     "clear": ("migrating", "clear"),
     "ask": ("asking", "ask"),
+    "preview": ("previewing", "preview"),
+    "plan": ("planning", "plan"),
     "budget": ("asking", "budget"),
     "check": ("checking", "check"),
     "demo": ("demonstrating", "demo"),

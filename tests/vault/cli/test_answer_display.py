@@ -5,7 +5,7 @@ import pytest
 
 import dp
 from tests.vault.policy.example import example_policy
-from vault.cli.answer_display import ShownAnswer, cost, number
+from vault.cli.answer_display import ShownAnswer, cost, number, shown_noise, shown_price
 from vault.question import admit, parse
 
 POLICY = example_policy()
@@ -43,6 +43,14 @@ def test_what_it_cost_is_told_by_what_bounds_it() -> None:
     assert cost(gaussian) == "rho 0.01"
     said = shown("count(*)", gaussian).in_json()
     assert (said["epsilon"], said["rho"], said["delta"]) == (None, "0.01", "0")
+
+
+def test_a_price_is_told_as_a_cost_and_noise_by_what_it_spends() -> None:
+    assert shown_price(dp.Price.pure(5 * 10**8)) == "epsilon 0.5"
+    assert shown_price(dp.Price.gaussian(10**7)) == "rho 0.01"
+    assert shown_price(dp.Price.approximate(5 * 10**8, 10**12)) == "epsilon 0.5, delta 0.000001"
+    gaussian = dp.NoiseScale("count", Fraction(50), None, 10**7)
+    assert shown_noise(gaussian) == {"part": "count", "scale": "50", "epsilon": None, "rho": "0.01"}
 
 
 def test_a_group_that_nobody_declared_is_called_by_its_key() -> None:

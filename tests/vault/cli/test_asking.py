@@ -66,6 +66,19 @@ def test_groups_that_nobody_declared_cost_a_delta_and_a_rare_one_is_not_told(loa
     assert "11-1" not in shown
 
 
+def test_gaussian_noise_is_paid_for_in_rho_where_a_lifetime_delta_is_declared(loaded: Run, tmp_path: Path) -> None:
+    refused = loaded("ask", "count(*)", "--rho", "0.01")
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    policy = tmp_path / "noisevault.toml"
+    policy.write_text(policy.read_text() + 'lifetime_delta = "1e-5"\n')
+    assert loaded("init").status == 0
+    said = json.loads(loaded("ask", "count(*) by site", "--rho", "0.001", "--json").out)
+    assert (said["epsilon"], said["rho"], said["mechanism"]) == (None, "0.001", "discrete Gaussian")
+    assert said["noise"] == [{"part": "count", "scale": "2000", "epsilon": None, "rho": "0.001"}]
+    shown = " ".join(loaded("ask", "count(*) by site", "--rho", "0.001").out.split())
+    assert "rho 0.001; discrete Gaussian, variance count 2,000;" in shown
+
+
 def test_questions_in_one_request_are_separate_charges_and_a_repeat_is_free(loaded: Run) -> None:
     loaded("ask", "count(*)", "sum(spending)", "--epsilon", "0.25")
     assert json.loads(loaded("budget", "--json").out) == {
@@ -110,6 +123,14 @@ def test_k19_05_a_bad_epsilon_is_refused_by_name_and_costs_nothing(loaded: Run, 
     refused = loaded("ask", "count(*)", f"--epsilon={epsilon}")
     assert (refused.status, refused.err.count("\n")) == (1, 1)
     assert "epsilon" in refused.err
+    assert '"spent": "0"' in loaded("budget", "--json").out
+
+
+@pytest.mark.parametrize("words", [(), ("--epsilon", "1", "--rho", "1"), ("--rho", "0"), ("--rho", "x")])
+def test_k19_05_a_question_without_one_price_is_refused_by_name(loaded: Run, words: tuple[str, ...]) -> None:
+    refused = loaded("ask", "count(*)", *words)
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert ("rho: " if words else "epsilon: ") in refused.err
     assert '"spent": "0"' in loaded("budget", "--json").out
 
 
