@@ -118,12 +118,15 @@ def bound_part(
 
 def _compact(rows: Partial, caps: Caps, salt: bytes, n_groups: int) -> Partial:
     """Drop what no row that is yet to come can bring back: what is not among the k and c smallest is never again."""
+    # A unit with no more rows than both caps is kept as it is.
+    spared = caps.rows if n_groups == 1 else min(caps.rows, caps.groups)
     hashes = unit_hash(salt, rows.words)
+    if not _any_repeats(hashes.copy(), spared):
+        return rows
     order, starts = by_unit(rows.words, hashes)
     lengths = run_lengths(starts)
-    # A unit with no more rows than both caps is kept as it is.
-    crowded = lengths > (caps.rows if n_groups == 1 else min(caps.rows, caps.groups))
-    if not crowded.any():
+    crowded = lengths > spared
+    if not crowded.any():  # two units share a hash
         return rows
     places = order[np.repeat(crowded, lengths)]
     unit = np.repeat(np.arange(np.count_nonzero(crowded)), lengths[crowded])
@@ -132,6 +135,13 @@ def _compact(rows: Partial, caps: Caps, salt: bytes, n_groups: int) -> Partial:
     chosen = _chosen(rows.only(places), unit, hashes[places], caps=caps, salt=salt, n_groups=n_groups)
     keep[places[chosen]] = True
     return rows.only(keep)
+
+
+def _any_repeats(hashes: NDArray[np.uint64], times: int) -> bool:
+    """Whether one of them is there more than so many times. They are sorted, in their place: this is most of the memory
+    and the time of bounding rows of which none is over the caps."""
+    hashes.sort()
+    return bool((hashes[times:] == hashes[:-times]).any())
 
 
 def _chosen(

@@ -10,7 +10,7 @@ with keys as | how many, 4 | and for each | its length, 4 | key |.
 
 import struct
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,22 +78,20 @@ class Partial:
 
     @classmethod
     def joined(cls, several: list[Self]) -> Self:
+        """All their rows. The list is emptied, so that of no more than one column the rows are there twice."""
         if len(several) == 1:
-            return several[0]
-        values = [rows.value for rows in several if rows.value is not None]
+            return several.pop()
+        kind = next((rows.kind for rows in several if rows.kind != NO_KIND), NO_KIND)
         width = max(rows.words.shape[1] for rows in several)
         keys = tuple(sorted({key for rows in several for key in rows.keys or ()}))
         keyed = any(rows.keys is not None for rows in several)
-        return cls(
-            next((rows.kind for rows in several if rows.kind != NO_KIND), NO_KIND),
-            np.concatenate([np.pad(rows.words, ((0, 0), (0, width - rows.words.shape[1]))) for rows in several]),
-            np.concatenate(
-                [rows.group if rows.keys is None else _places(rows.keys, keys)[rows.group] for rows in several]
-            ),
-            np.concatenate([rows.tie for rows in several]),
-            np.concatenate(values) if values else None,
-            keys if keyed else None,
-        )
+        words = [_as_wide(rows.words, width) for rows in several]
+        groups = [rows.group if rows.keys is None else _places(rows.keys, keys)[rows.group] for rows in several]
+        ties = [rows.tie for rows in several]
+        values = [rows.value for rows in several if rows.value is not None]
+        several.clear()
+        value = _drained(values) if values else None
+        return cls(kind, _drained(words), _drained(groups), _drained(ties), value, keys if keyed else None)
 
     def only(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Self:
         value = None if self.value is None else self.value[which]
@@ -141,6 +139,18 @@ class Partial:
                 value = np.frombuffer(told, "<i8", rows, at[3]).astype(np.int64) if has & HAS_VALUES else None
                 return cls(kind.decode(), words, group, tie, value, keys if has & HAS_KEYS else None)
         raise ParameterError("partial", "these bytes are no partial of this version")
+
+
+def _as_wide(words: NDArray[np.uint64], width: int) -> NDArray[np.uint64]:
+    more = width - words.shape[1]
+    return np.pad(words, ((0, 0), (0, more))) if more else words
+
+
+def _drained(column: list[NDArray[Any]]) -> NDArray[Any]:
+    """The pieces of a column in one; they are let go of."""
+    whole = np.concatenate(column)
+    column.clear()
+    return whole
 
 
 def _places(keys: tuple[bytes, ...], among: tuple[bytes, ...]) -> NDArray[np.int32]:

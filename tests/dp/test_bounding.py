@@ -156,6 +156,22 @@ def test_one_person_with_a_million_rows_does_not_fill_the_memory() -> None:
     assert peak < 10_000_000  # all rows in columns would be 29 MB
 
 
+def test_rows_of_which_none_is_over_the_caps_are_held_once_and_a_little() -> None:
+    n, at_once = 2**18, 2**13
+
+    def one_each() -> Iterator[Chunk]:
+        for start in range(0, n, at_once):
+            units = np.arange(start, start + at_once, dtype=np.int64)
+            yield Chunk(units, np.zeros(at_once, dtype=np.int32), units.astype(np.uint64), units.astype(np.float64))
+
+    tracemalloc.start()
+    bounded = bound(one_each(), Caps(1), SALT, n_groups=1, grid=GRID, hold_rows=2**15)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(bounded.group) == n
+    assert peak < 50 * n  # a row is 28 bytes
+
+
 @given(rows=any_rows(), caps=CAPS, cut=st.integers(0, 40))
 @settings(deadline=None, max_examples=60)
 def test_the_width_of_a_column_of_bytes_does_not_matter(rows: list[Row], caps: Caps, cut: int) -> None:

@@ -60,6 +60,7 @@ def test_the_answer_is_the_same_whatever_the_split(
 
 
 @given(some=rows, caps=caps)
+@settings(deadline=None)
 def test_of_no_unit_more_travels_than_the_caps_allow(some: list[tuple[int, int, int, float]], caps: Caps) -> None:
     part = Sum(caps, GRID, 4).part([chunk(some, as_bytes=False)], SALT)
     _, counts = np.unique(part.words, axis=0, return_counts=True)
@@ -69,6 +70,7 @@ def test_of_no_unit_more_travels_than_the_caps_allow(some: list[tuple[int, int, 
 
 
 @given(some=rows)
+@settings(deadline=None)
 def test_bytes_that_are_read_give_the_same_bytes(some: list[tuple[int, int, int, float]]) -> None:
     told = Sum(Caps(1), GRID).part([chunk(some, as_bytes=True)], SALT).to_bytes()
     assert Partial.from_bytes(told).to_bytes() == told
@@ -110,3 +112,12 @@ def test_of_no_rows_it_is_empty() -> None:
     none = Count(Caps(1)).part([], SALT)
     assert (len(none), none.kind) == (0, "-")
     assert Count(Caps(1)).aggregate(Count(Caps(1)).bound([none], SALT)).totals == ((0,),)
+
+
+def test_what_is_joined_is_let_go_of() -> None:
+    parts = [Sum(Caps(1), GRID).part([chunk([(unit, 0, unit, 1.0)], as_bytes=False)], SALT) for unit in range(3)]
+    assert len(Partial.joined(parts)) == 3
+    assert parts == []
+    alone = [Count(Caps(1)).part([chunk([(1, 0, 1, 1.0)], as_bytes=False)], SALT)]
+    assert len(Partial.joined(alone)) == 1
+    assert alone == []
