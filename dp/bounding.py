@@ -71,8 +71,8 @@ def bound(
     chunks: or partials, of which together no row is in two. salt: fixed per dataset. n_groups: how many groups are
     declared. grid: values are put on it row by row before anything else; without one, values are not looked at.
     hold_rows: how many rows to hold before dropping those over the caps; later twice what was kept then, if that is
-    more. So memory holds hold_rows and a chunk, or twice what is kept, and copies of that while it is sorted. The
-    result does not depend on it.
+    more. So memory holds hold_rows and a chunk, or twice what is kept, one column of that twice while it is joined, and
+    two more of hashes; more only while rows over the caps are sorted. The result does not depend on it.
 
     Raises: ParameterError when chunks differ in the type of their units or lack a value that the grid is for.
     """

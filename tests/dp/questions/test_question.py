@@ -96,6 +96,25 @@ def test_a_price_that_a_question_does_not_take_is_refused_before_the_data(questi
             question.noise(GAUSSIAN)
 
 
+@pytest.mark.parametrize("price", [Price.pure(4 * 10**8), Price.gaussian(10**8)], ids=["pure", "gaussian"])
+def test_k21_03_the_truth_lies_in_the_stated_interval_as_often_as_stated(price: Price) -> None:
+    """Each group is a run of its own."""
+    runs = sized(4_000, 100_000)
+    for question in additive(NEAR, Caps(1), runs):
+        if len(question.parts) == 1:  # type: ignore[attr-defined]
+            answer = release(question, "", aggregates_of(question, []), price)
+            inside = sum(group.interval[0] <= 0 <= group.interval[1] for group in answer.groups) / len(answer.groups)
+            assert 0.94 - 2 / runs**0.5 < inside < 0.985, question
+
+
+@pytest.mark.parametrize("price", [Price.gaussian(10**7), Price.gaussian(10**9)])
+def test_k21_05_the_spread_of_gaussian_noise_follows_from_rho(price: Price) -> None:
+    question = Count(Caps(2, 3), sized(4_000, 100_000))
+    counts = [float(group.value) for group in release(question, "", aggregates_of(question, []), price).groups]
+    sigma = (2**2 * 3 * 10**9 / (2 * price.nano_rho)) ** 0.5
+    assert abs(np.std(counts) / sigma - 1) < 5 / (2 * len(counts)) ** 0.5
+
+
 def test_k20_03_declared_groups_answer_and_others_do_not() -> None:
     groups = {"a": 0, "b": 1, "zz": 2}
     rows = [Row(unit, groups.get(label, -1), 0) for unit, label in enumerate("aabbbcc")]
