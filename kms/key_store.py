@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, Engine, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, insert, inspect, select, update
 from sqlalchemy.exc import IntegrityError
 
 from kms.errors import KeyringError
@@ -61,6 +61,11 @@ class KeyStore:
     def create_schema(self) -> None:
         """Create what is missing; two processes may do so at once. Raises: SchemaVersionError."""
         create_component(self.engine, COMPONENT, SCHEMA_VERSION, metadata.sorted_tables)
+
+    def has_schema(self) -> bool:
+        """Whether its tables are there, of whatever version. Raises: UnavailableError."""
+        with reading(self.engine) as connection:
+            return inspect(connection).has_table(keyring_table.name)
 
     def check_schema(self) -> None:
         """Raises: SchemaVersionError if the tables are missing or of another version."""

@@ -64,15 +64,11 @@ class Project:
         Raises: KmsError; DefinitionChangedError; PolicyError when there are sealed values and no keyring.
         """
         with closing(KeyStore.from_url(policy.keys_url)) as store:
-            store.create_schema()
             metadata = tables(policy) if mapped is None else mapped
-            if policy.vault.keyring not in store.names():
-                _require_nothing_sealed(policy, metadata)
-                Keyring.create(store, open_keks(policy, settings, formers), policy.vault.keyring).close()
-            for name in homes_of(metadata):
-                if name not in store.names():
-                    _require_nothing_sealed(policy, metadata, home=name)
-                    Keyring.create(store, open_keks(policy, settings, formers), name).close()
+            lacking = _lacking_keyrings(policy, store, metadata)
+            store.create_schema()
+            for name in lacking:
+                Keyring.create(store, open_keks(policy, settings, formers), name).close()
         project = cls.open(policy, settings, formers, mapped)
         with ExitStack() as undone:
             undone.callback(project.close)
@@ -161,6 +157,22 @@ def homes_of(metadata: MetaData) -> list[str]:
     return sorted({index.keyring for one in definitions for index in one.indexes if index.keyring is not None})
 
 
+def require_no_lost_keyring(policy: Policy, mapped: MetaData | None = None) -> None:
+    """Raises: PolicyError when there are sealed values and no keyring; KmsError. Nothing is made."""
+    with closing(KeyStore.from_url(policy.keys_url)) as store:
+        _lacking_keyrings(policy, store, tables(policy) if mapped is None else mapped)
+
+
+def _lacking_keyrings(policy: Policy, store: KeyStore, metadata: MetaData) -> list[str]:
+    """Asked before any table is made: an empty one stands in the way of a copy that is put back."""
+    there = store.names() if store.has_schema() else []
+    own = policy.vault.keyring
+    lacking = [name for name in dict.fromkeys([own, *homes_of(metadata)]) if name not in there]
+    for name in lacking:
+        _require_nothing_sealed(policy, metadata, home=None if name == own else name)
+    return lacking
+
+
 def _require_nothing_sealed(policy: Policy, metadata: MetaData, home: str | None = None) -> None:
     """That no table holds values which a new keyring could not open: then the key store was lost or is elsewhere.
 
@@ -232,8 +244,7 @@ def leases_of(policy: Policy) -> LeaseSettings:
 def has_keyring(policy: Policy) -> bool:
     """Whether the policy's keyring was made already. Raises: KmsError."""
     with closing(KeyStore.from_url(policy.keys_url)) as store:
-        store.create_schema()
-        return policy.vault.keyring in store.names()
+        return store.has_schema() and policy.vault.keyring in store.names()
 
 
 def require_files(policy: Policy) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -186,6 +187,13 @@ def test_a_value_of_another_type_in_sqlite_is_told_as_such(store: KeyStore, chan
         connection.execute(text(f"UPDATE noisevault_key SET {change}"))
     with pytest.raises(KeyringError, match="61616161 makes no sense"):
         store.load("main")
+
+
+def test_a_database_without_the_tables_is_told_from_a_key_store(database_url: str) -> None:
+    with closing(KeyStore.from_url(database_url)) as store:
+        assert not store.has_schema()
+        store.create_schema()
+        assert store.has_schema()
 
 
 def test_the_schema_can_be_created_again(any_store: KeyStore) -> None:

@@ -26,7 +26,7 @@ from vault.cli.options import (
     require_named,
 )
 from vault.errors import PolicyError
-from vault.project import Project, has_keyring
+from vault.project import Project, has_keyring, require_no_lost_keyring
 
 
 def init(
@@ -60,6 +60,7 @@ def init(
                 f"the keyring {rules.vault.keyring} was made with a key file that is not at {key_file}:"
                 " put it back there from its copy, a new one would open nothing"
             )
+        require_no_lost_keyring(rules, mapped)
         secret = read_passphrase(confirm=True) if passphrase else None
         create_key_file(key_file, passphrase=secret)
         settings = replace(provider_settings(), passphrase=secret)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kms import KeyStore
 from tests.vault.cli.conftest import Run
 from tests.vault.projects import write_policy
 
@@ -180,10 +181,19 @@ def test_a_lost_key_store_is_asked_for_and_not_made_anew_beside_sealed_values(lo
     refused = loaded("init")
     assert (refused.status, refused.err.count("\n")) == (1, 1)
     assert "put the key store back" in refused.err
+    with closing(KeyStore.from_url(f"sqlite:///{tmp_path / 'keys.db'}")) as store:
+        assert not store.has_schema(), "no table stands in the way of the copy"
     for file, content in kept.items():
         file.write_bytes(content)
     assert loaded("init").status == 0
     assert loaded("check").status == 0
+
+
+def test_no_key_file_is_made_where_it_and_the_key_store_are_lost(loaded: Run, tmp_path: Path) -> None:
+    for file in (*tmp_path.glob("keys.db*"), tmp_path / "kek"):
+        file.unlink()
+    assert "put the key store back" in loaded("init").err
+    assert not (tmp_path / "kek").exists(), "it would be taken for the lost one"
 
 
 def test_init_says_what_is_spent_so_that_a_ledger_that_starts_anew_is_seen(loaded: Run, tmp_path: Path) -> None:
