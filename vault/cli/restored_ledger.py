@@ -8,7 +8,7 @@ from sqlalchemy import Engine, LargeBinary, func, inspect, select
 from dp import DpError
 from dp.ledger.audit import AuditHead
 from dp.ledger.schema import answer, audit, charge
-from kms import Keyring, KmsError
+from kms import Keyring, KeyState, KmsError
 from vault.bridge import open_ledger
 from vault.cli.ledger_key_uses import IN_SEALED_TEXT
 from vault.errors import VaultError
@@ -74,11 +74,14 @@ def ledger_key_findings(needs: Iterable[KeyNeed]) -> Iterator[Finding]:
 
 
 def ledger_counter_findings(needs: Iterable[KeyNeed], counted: Mapping[tuple[bytes, str], int]) -> Iterator[Finding]:
-    """Keys that sealed more questions and answers than the key store had counted before."""
+    """The active key, if it sealed more questions and answers than the key store had counted before.
+
+    One that was rotated since seals no more, so that its count limits nothing; and what names it stays for ever.
+    """
     for need in needs:
         sealed = sum(use.count for use in need.uses if use.what in {"questions", "answers"})
         there = counted.get((need.key_id, LABEL), 0)
-        if need.record is not None and sealed > there:
+        if need.record is not None and need.record.state is KeyState.ACTIVE and sealed > there:
             text = f"{sealed} questions and answers, and {there} seals were counted"
             yield Finding(FindingKind.LEDGER_COUNTER, LABEL, sealed - there, text, need.key_id)
 

@@ -36,7 +36,7 @@ def steps(findings: Sequence[Finding], needs: Iterable[KeyNeed]) -> list[str]:
 def _steps(kinds: set[FindingKind], findings: Sequence[Finding], needs: Sequence[KeyNeed]) -> Iterator[str]:
     yield (
         "Stop every process that writes: services, jobs (noisevault jobs stop), cron. Those that ran before the restore"
-        " hold keys, counts and modes in memory that the stores may not know: start none until this command is content."
+        " hold keys, counts and modes in memory that the stores may not know: start none before the last step."
     )
     if kinds & LEDGER:
         yield "Stop whoever asks (noisevault ask): each answer from now on is charged to a budget that may be wrong."
@@ -72,7 +72,8 @@ def _put_back(kinds: set[FindingKind]) -> Iterator[str]:
         )
     if K.SCHEMA in kinds:
         yield (
-            "Bring the database to the schema of today: your migrations, or noisevault init, which makes keys"
+            "Put back the copy of the data, if that is still to be done: tables that are made first stand in its way."
+            " Then bring the database to the schema of today: your migrations, or noisevault init, which makes keys"
             " and definitions that are not there: so not before the key store is the right one; then run this again."
         )
     if kinds & {K.LEDGER_BACK, K.LEDGER_LACKING, K.LEDGER_OTHER}:

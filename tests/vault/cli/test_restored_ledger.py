@@ -29,6 +29,7 @@ def test_a_ledger_key_that_is_gone_and_a_counter_that_went_back(loaded: Run, tmp
     put_back(tmp_path, "keys.db", "keys.copy")
     assert kinds(looked(loaded)) == {"ledger seal counter went back"}
     assert loaded("rotate", "--purpose", "ledger").status == 0
+    assert not kinds(looked(loaded, status=0)), "the key of that counter seals no more"
     assert loaded("ask", "count() where site = 1", "--epsilon", "0.1").status == 0
     put_back(tmp_path, "keys.db", "keys.copy")
     report = looked(loaded)
