@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from dp import DpError
 from kms import KmsError
@@ -52,8 +52,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (VaultError, KmsError, DpError) as error:
         refuse(str(error))
     except SQLAlchemyError as error:
-        # The driver's own text may quote a row.
+        # The driver's own text may quote a row, unless it is of the connection alone.
         state = getattr(getattr(error, "orig", None), "sqlstate", None)
+        if isinstance(error, OperationalError) and error.statement is None and state is None:
+            told = "".join(str(error.orig).splitlines()[:1])[:200]
+            refuse(f"the database of the data does not answer ({told})")
         told = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
         refuse(f"the database refused or did not answer ({told}); its own log says more")
     except OSError as error:

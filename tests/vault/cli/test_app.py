@@ -29,6 +29,14 @@ def test_the_version_is_said(run: Run) -> None:
     assert said.out == f"noisevault {version('noisevault')}\n"
 
 
+def test_a_database_that_cannot_be_reached_is_told_with_the_drivers_reason(loaded: Run, tmp_path: Path) -> None:
+    write_policy(tmp_path, "postgresql+psycopg://nobody@127.0.0.1:1/none")
+    refused = loaded("show")
+    assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert "the database of the data does not answer (" in refused.err
+    assert "refused" in refused.err.partition("(")[2]
+
+
 def test_wrong_words_have_status_2(run: Run) -> None:
     assert run("nobody").status == 2
     assert run("ask").status == 2
