@@ -9,7 +9,7 @@ from kms.providers.local import create_key_file
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reindex.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(r"(?:^`([\w.]+)`:\n\n)?^```(\w+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 def follow(folder: Path, command: str, status: int = 0) -> str:
@@ -29,16 +29,15 @@ def follow(folder: Path, command: str, status: int = 0) -> str:
 def test_the_page_is_followed(tmp_path: Path) -> None:
     create_key_file(tmp_path / "clinic.kek")
     said: dict[str, str] = {}
-    for language, block in BLOCKS:
-        if language in {"toml", "csv"}:
-            name, _, text = block.partition("\n")
-            path = tmp_path / name.removeprefix("# ")
+    for name, language, text in BLOCKS:
+        if language == "toml" or name:
+            path = tmp_path / (name or text.partition("\n")[0].removeprefix("# "))
             if path.exists():
                 path.write_text(text, encoding="utf-8")
                 assert "noisevault reindex patient.name" in follow(tmp_path, "noisevault show patient", status=1)
             path.write_text(text, encoding="utf-8")
         elif language == "console":
-            for line in block.splitlines():
+            for line in text.splitlines():
                 said[line] = follow(tmp_path, line.removeprefix("$ "))
     assert "patient.name index bidx: done" in said["$ noisevault reindex --all --wait"]
     assert "slot b key" in said["$ noisevault reindex --status"]
