@@ -32,7 +32,7 @@ lifetime_epsilon = "1"
 bounds.spending = {{ lower = 0, upper = 100, step = "0.01" }}
 groups.site = [1, 2, 3]
 edges.spending = [0, 15, 25, 100]
-expressions.a_site = {{ is = "spending / site", lower = 0, upper = 50, step = "0.01" }}
+expressions.a_site = {{ is = "spending / site", lower = "0.0", upper = "50", step = "0.010" }}
 """
 
 
