@@ -44,13 +44,15 @@ class Quantiles:
 
     Values are rounded to the grid and clamped to its bounds first. The candidates are the points of the grid from the
     lower bound to the upper one, or every f-th of them when there are more than 2**16, with the smallest f that leaves
-    no more. A candidate's score is -abs((q-p) * #below - p * #above), in integers; rows at the candidate are neither
-    below nor above. One candidate is chosen by permute-and-flip.
+    no more. A candidate's score is -max(0, q * #below - p * #rows, q * #above - (q-p) * #rows), in integers: by how
+    many rows, times q, too many lie below it or above it. It is 0 for a quantile, also where many rows share a value.
+    One candidate is chosen by permute-and-flip.
 
     Sensitivity of a group's scores c*max(p, q-p): a unit has at most c rows in it after bounding, no other unit's rows
-    change when it is added or removed, and a row moves the product by q-p (below), -p (above) or 0. Scores go up and
-    down with it (they are not monotone), so a choice with exponent eps_group / (2 * sensitivity) costs eps_group. A
-    unit is in at most k groups, each of which gets eps_group = eps/k; the choices of the other groups stay the same.
+    change when it is added or removed, and a row moves the first term by q-p or -p, the second by p or p-q. Scores go
+    up and down with it (they are not monotone), so a choice with exponent eps_group / (2 * sensitivity) costs
+    eps_group. A unit is in at most k groups, each of which gets eps_group = eps/k; the choices of the other groups stay
+    the same.
     Several fractions share epsilon: floor(eps/n) each, the rest to the last.
 
     The scale that is told is 1/exponent in rows, 2*c*k*max(p, q-p) / (q*eps): in 95 of 100 answers the choice is at
@@ -145,10 +147,10 @@ class Quantiles:
 
     def scores(self, values: NDArray[np.int64], fraction: Fraction) -> NDArray[np.int64]:
         """Of each candidate. values: ascending."""
-        p, q, candidates = fraction.numerator, fraction.denominator, self.candidates
+        p, q, candidates, rows = fraction.numerator, fraction.denominator, self.candidates, len(values)
         below = np.searchsorted(values, candidates, side="left").astype(np.int64)
-        above = len(values) - np.searchsorted(values, candidates, side="right").astype(np.int64)
-        scores: NDArray[np.int64] = -np.abs((q - p) * below - p * above)
+        above = rows - np.searchsorted(values, candidates, side="right").astype(np.int64)
+        scores: NDArray[np.int64] = np.minimum(0, np.minimum(p * rows - q * below, (q - p) * rows - q * above))
         return scores
 
     def release(self, aggregates: Aggregates, price: Price, mechanisms: Mechanisms) -> tuple[GroupAnswer, ...]:

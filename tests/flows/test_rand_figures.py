@@ -141,7 +141,7 @@ def test_moments_are_those_of_the_clamped_values(project: Project) -> None:
 
 def test_quantiles_and_bins_are_those_of_the_clamped_values(project: Project) -> None:
     of = sorted(visits())
-    for question, level in (("low(doctor_visits)", 5), ("high(doctor_visits)", 95)):
+    for question, level in (("low(doctor_visits)", 5), ("median(doctor_visits)", 50), ("high(doctor_visits)", 95)):
         assert values_without_noise(project, "all", question) == [of[len(of) * level // 100]]
     money = sorted(float(row["medical_spending"]) for row in ROWS)
     found = values_without_noise(project, "all", "quantile(medical_spending, 0.9, 0.5, 0.75)")

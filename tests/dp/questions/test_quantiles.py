@@ -43,17 +43,24 @@ def test_the_score_of_a_candidate_is_its_distance_from_the_rank_that_was_asked_f
     p, q = fraction.numerator, fraction.denominator
     assert of_group.tolist() == sorted(clamped)
     assert question.scores(of_group, fraction).tolist() == [
-        -abs((q - p) * sum(x < r for x in clamped) - p * sum(x > r for x in clamped)) for r in range(13)
+        -max(
+            0,
+            q * sum(x < r for x in clamped) - p * len(clamped),
+            q * sum(x > r for x in clamped) - (q - p) * len(clamped),
+        )
+        for r in range(13)
     ]
 
 
-@given(values=st.lists(st.integers(0, 100), min_size=1, max_size=60, unique=True), fraction=FRACTIONS)
+@given(values=st.lists(st.integers(0, 100), min_size=1, max_size=60), fraction=FRACTIONS)
 @settings(deadline=None)
-def test_without_noise_about_the_share_that_was_asked_for_lies_below(values: list[int], fraction: Fraction) -> None:
+def test_without_noise_it_is_a_quantile_also_where_many_rows_share_a_value(
+    values: list[int], fraction: Fraction
+) -> None:
     question = Quantiles(Caps(1), HUNDRED, (fraction,))
     (answer,) = question.release(ordered(question, values), QUIET, RandomMechanisms(SeededRandom(1)))
     below, above = sum(x < answer.value for x in values), sum(x > answer.value for x in values)
-    assert below - 1 <= fraction * len(values) <= len(values) - above + 1
+    assert below <= fraction * len(values) <= len(values) - above
 
 
 @pytest.mark.parametrize(
@@ -88,7 +95,7 @@ def test_several_quantiles_of_several_groups_come_by_group() -> None:
     rows = [Row(1000 * group + unit, group, 0, float(unit % 51 + 50 * group)) for group in range(2) for unit in range(999)]  # fmt: skip  # noqa: E501
     answers = question.release(aggregates_of(question, rows), QUIET, RandomMechanisms(SeededRandom(1)))
     assert [answer.group for answer in answers] == list(range(6))
-    assert [int(answer.value) for answer in answers] == [2, 24, 47, 52, 74, 97]
+    assert [int(answer.value) for answer in answers] == [2, 24, 48, 52, 74, 98]
 
 
 def test_epsilon_is_shared_by_quantiles_and_by_the_groups_of_a_unit() -> None:
