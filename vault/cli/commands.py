@@ -35,6 +35,7 @@ PLACES: Final[Mapping[str, tuple[str, str]]] = {
     "audit-head": ("audit_heads", "audit_head"),
     "keys": ("key_commands", "app"),
     "jobs": ("jobs", "app"),
+    "dp": ("self_testing", "app"),
     "inspect": ("inspecting", "app"),
 }
 
