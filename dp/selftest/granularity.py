@@ -13,7 +13,8 @@ from dp.grid import Grid
 from dp.nano import NANO
 from dp.noise.random_source import RandomSource
 from dp.price import Price
-from dp.questions.question import release_with_random
+from dp.questions.mechanisms import RandomMechanisms
+from dp.questions.question import release_by
 from dp.questions.sum import Sum
 from dp.selftest.finding import Finding, judged
 
@@ -29,6 +30,6 @@ def granularity(random: RandomSource) -> Iterator[Finding]:
     for value in _VALUES:
         chunk = Chunk(group.astype(np.int64), group, group.astype(np.uint64), np.full(_GROUPS, value))
         aggregates = question.aggregate(question.bound([chunk], b"self-test"))
-        answers = release_with_random(question, "self-test", aggregates, Price.pure(NANO), random=random).groups
+        answers = release_by(question, "self-test", aggregates, Price.pure(NANO), RandomMechanisms(random)).groups
         off = sum((Fraction(form) / _STEP).denominator != 1 for a in answers for form in (a.value, float(a.value)))
         yield judged(f"sums of {value:g} with noise: off the step of 2**-20", off, right=off == 0)
