@@ -9,7 +9,18 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.table import Table
 
-from scripts.benchmarks import field_object, keys, looking_up, mapping, noise, reencrypting, scale, status, workers
+from scripts.benchmarks import (
+    field_object,
+    keys,
+    looking_up,
+    mapping,
+    noise,
+    private_answers,
+    reencrypting,
+    scale,
+    status,
+    workers,
+)
 from scripts.benchmarks.comparison import Comparison, Measured
 from scripts.benchmarks.counted import Count, Counted
 from scripts.benchmarks.worked import Worked, Works
@@ -21,6 +32,7 @@ BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count | Works]]] = {
     "lookups": looking_up.comparisons,
     "mapping": mapping.comparisons,
     "noise": noise.comparisons,
+    "private": private_answers.comparisons,
     "scale": scale.comparisons,
     "status": status.comparisons,
     "workers": workers.comparisons,
