@@ -16,7 +16,9 @@ _BLOCK: Final = 2**20
 
 
 def group_counts(group: NDArray[np.int32], n_groups: int) -> tuple[int, ...]:
-    """How many rows each declared group has, the empty ones too."""
+    """How many rows each declared group has, the empty ones too. Every row is of a declared group."""
+    if n_groups == 1:
+        return (len(group),)
     return tuple(np.bincount(group, minlength=n_groups).tolist())
 
 

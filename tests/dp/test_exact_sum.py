@@ -42,6 +42,8 @@ def test_a_sum_just_above_what_a_float_holds_is_exact() -> None:
 def test_every_declared_group_is_counted() -> None:
     assert group_counts(np.array([1, 1, 3], dtype=np.int32), 5) == (0, 2, 0, 1, 0)
     assert group_counts(np.empty(0, dtype=np.int32), 2) == (0, 0)
+    assert group_counts(np.zeros(7, dtype=np.int32), 1) == (7,)
+    assert group_counts(np.empty(0, dtype=np.int32), 1) == (0,)
 
 
 @given(rows=ROWS, n_groups=st.sampled_from([1, 5, 9]))
