@@ -3,10 +3,12 @@
 from dp.answer import Answer, GroupAnswer, NoiseScale, PartValue
 from dp.bounding import Bounded, Caps
 from dp.chunk import Chunk
+from dp.debiasing import TrueCount, true_counts
 from dp.epsilon import laplace_rho, parse_epsilon
 from dp.errors import DpError, ParameterError
 from dp.grid import Grid
 from dp.nano import show
+from dp.noise.randomized_response import RandomizedResponse
 from dp.partial import Partial
 from dp.price import Price
 from dp.questions.count import Count
@@ -43,13 +45,16 @@ __all__ = [
     "Price",
     "Quantiles",
     "Question",
+    "RandomizedResponse",
     "StandardDeviation",
     "Sum",
     "TopGroups",
+    "TrueCount",
     "UndeclaredGroups",
     "Variance",
     "laplace_rho",
     "parse_epsilon",
     "release",
     "show",
+    "true_counts",
 ]
