@@ -5,6 +5,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from kms import KeyringError, ProviderSettings
+from kms.errors import SchemaVersionError
 from tests.open_files import open_files
 from tests.vault.projects import make_project, visit, write_policy
 from vault.errors import DefinitionChangedError, PolicyError
@@ -68,7 +69,7 @@ def test_a_project_that_cannot_be_opened_or_made_leaves_no_file_open(tmp_path: P
         Project.create(other, ProviderSettings())
     assert open_files(tmp_path) == set(), sealed
     assert not has_keyring(other)
-    with pytest.raises(KeyringError) as no_keyring:
+    with pytest.raises(SchemaVersionError) as no_keyring:
         Project.open(other, ProviderSettings())
     assert open_files(tmp_path) == set(), no_keyring
 
