@@ -60,8 +60,13 @@ OUTAGE_OF_ONE_ITEM: Final = (
     "i/o timeout",
 )
 
+NOT_AUTHENTIC: Final = (
+    "a wrapped key does not authenticate under {kek}: its row was changed or moved, or another key of that name was"
+    " made; restore what changed from a backup"
+)
+
 _TEXTS: Final[tuple[tuple[str, type[KmsError], str], ...]] = (
-    ("cipher: message authentication failed", CannotUnwrapError, "a wrapped key does not authenticate under {kek}"),
+    ("cipher: message authentication failed", CannotUnwrapError, NOT_AUTHENTIC),
     ("invalid ciphertext: version is too new", CannotUnwrapError, TOO_NEW),
     ("invalid ciphertext", CannotUnwrapError, "a wrapped key is not of {kek}: its row was changed"),
     ("missing ciphertext to decrypt", CannotUnwrapError, "a wrapped key is empty: its row was changed"),

@@ -130,6 +130,8 @@ def in_one_line(tally: VerifyTally, sample: Sample | None) -> str:
     rows = f"{tally.seen} rows{'' if sample is None else ' of a sample'}"
     if tally.outcome is JobState.STOPPED:
         return f"{tally.table}: {rows} verified, {tally.failed} fail; stopped before the end"
+    if sample is not None and not tally.seen:
+        return f"{tally.table}: no row is in the sample, so none was verified; take a larger one"
     if not tally.failed:
         return f"{tally.table}: {rows} verified, all are whole"
     faults = ", ".join(f"{column} {kind} {number}" for column, kind, number in tally.faults)

@@ -99,6 +99,14 @@ def test_samples_are_parsed_or_refused_as_words_of_the_command_line() -> None:
         parse_sample("x")
 
 
+def test_a_sample_without_a_row_is_not_called_whole() -> None:
+    tally = VerifyTally("visit", 0, 0, (), JobState.COMPLETE)
+    assert in_one_line(tally, Sample(share=0.01)) == (
+        "visit: no row is in the sample, so none was verified; take a larger one"
+    )
+    assert in_one_line(tally, None) == "visit: 0 rows verified, all are whole"
+
+
 def test_a_run_that_was_stopped_says_so() -> None:
     tally = VerifyTally("visit", 20, 1, (), JobState.STOPPED)
     assert in_one_line(tally, None) == "visit: 20 rows verified, 1 fail; stopped before the end"
