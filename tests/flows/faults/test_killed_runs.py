@@ -31,7 +31,13 @@ def test_k12_08_no_kill_loses_a_value_or_undoes_a_write_or_leaves_a_row(tmp_path
                 else:  # it was quicker: there is work again under a new key
                     assert one.end() == 0, one.told("refused")
                     key_id = rotate(project)
+        # One that surely has written, and surely is not through.
+        key_id = rotate(project)
+        with run(place, 40, silence=0.3, rate=ROWS / 30) as one:
+            assert one.until_told("advanced", 2)
+            one.kill9()
         status, last = run_to_the_end(place)
+        resumed += any(began["resumed"] for began in last.told("began"))
     assert status == 0, (last.told("refused"), last.told("proved"))
     assert resumed, "runs went on where others had died"
     assert (told.wrong, told.errors) == ([], {})
