@@ -135,7 +135,9 @@ class ExpressionReader(Reader):
         return Case(tuple(branches), otherwise)
 
     def _tests(self) -> list[Condition]:
+        before = self._parts
         left = self._expression()
+        of_left = self._parts - before
         word = self._take()
         if word.kind == "symbol" and word.text in RELATIONS:
             relation = RELATIONS[word.text]
@@ -143,6 +145,7 @@ class ExpressionReader(Reader):
                 return [Test(left, relation, self._expression())]
             return [Comparison(self._named(left, word), relation, (self._take().text,))]
         if word.says("between"):
+            self._count(of_left)  # which stands in two tests: else each `between` within another would double it
             low = self._expression()
             self._expect("and", "between the two limits")
             return [Test(left, ">=", low), Test(left, "<=", self._expression())]
@@ -170,7 +173,7 @@ class ExpressionReader(Reader):
             raise self._refused("only a column is compared with a 'text', or by `in`", word)
         return left.name
 
-    def _count(self) -> None:
-        self._parts += 1
+    def _count(self, parts: int = 1) -> None:
+        self._parts += parts
         if self._parts > MOST_PARTS:
             raise QuestionTextError(self._next.position, f"an expression has at most {MOST_PARTS} parts")

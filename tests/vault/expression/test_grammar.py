@@ -86,3 +86,16 @@ def test_any_text_is_an_expression_or_one_error(text: str) -> None:
     except QuestionTextError:
         return
     assert parse_expression(str(expression)) == expression
+
+
+def test_what_between_compares_twice_counts_twice() -> None:
+    """So that what stands within many of them does not double with each."""
+    text = "a"
+    for _ in range(5):
+        text = f"case when {text} between 1 and 2 then 3 end"
+    with pytest.raises(QuestionTextError, match=f"at most {MOST_PARTS} parts"):
+        parse_expression(text)
+    of_ten = " + ".join("a" * 10)
+    parse_expression(f"case when {of_ten} between 1 and 2 then 3 end")
+    with pytest.raises(QuestionTextError, match=f"at most {MOST_PARTS} parts"):
+        parse_expression(f"case when {' + '.join('a' * 49)} between 1 and 2 then 3 end")
