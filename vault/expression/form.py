@@ -5,6 +5,7 @@ the arguments of min and max, the sides of a comparison. Nothing is re-associate
 """
 
 import math
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Literal
@@ -19,6 +20,7 @@ FUNCTIONS: Final[tuple[Function, ...]] = ("abs", "min", "max")
 _TURNED: Final[dict[Relation, Relation]] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 # How closely a text holds together; a part that holds less closely than its place asks for stands in parentheses.
 _SUM, _PRODUCT, _SIGN, _WHOLE = range(4)
+_ENDS_IN_CASE: Final = re.compile(r"\bcase$", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ class Case:
         object.__setattr__(self, "branches", branches)
 
     def __str__(self) -> str:
-        said = [f"when {' and '.join(map(str, conditions))} then {then}" for conditions, then in self.branches]
+        said = [f"when {' and '.join(map(str, conditions))} then {_chosen(then)}" for conditions, then in self.branches]
         if self.otherwise is not None:
             said.append(f"else {self.otherwise}")
         return f"case {' '.join(said)} end"
@@ -209,6 +211,11 @@ def _columns(one: Expression | Comparison) -> frozenset[str]:
 
 def _within(part: Expression, place: int) -> str:
     return f"({part})" if _closeness(part) < place else str(part)
+
+
+def _chosen(then: Expression) -> str:
+    """A column called case, before the `when` of the next branch, would begin a case of its own."""
+    return f"({then})" if _ENDS_IN_CASE.search(str(then)) else str(then)
 
 
 def _closeness(part: Expression) -> int:

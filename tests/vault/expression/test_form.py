@@ -72,6 +72,10 @@ def test_what_ieee_lets_change_places_has_one_order(one: Expression, other: Expr
         ),
         ("case when a in (1) then b end", "case when a = 1 then b end"),
         ("case when a between 1 and 2 then b end", "case when a <= 2 and a >= 1 then b end"),
+        (
+            "case when a = 1 then (case) when a = 2 then b - case end",
+            "case when a = 1 then (case) when a = 2 then (b - case) end",
+        ),
     ],
 )
 def test_an_expression_has_one_text(text: str, canonical: str) -> None:
