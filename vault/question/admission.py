@@ -8,10 +8,13 @@ from typing import Final, NoReturn
 
 from vault.exact_number import is_whole
 from vault.expression import Column, Comparison, Expression
+from vault.expression.grammar import MOST_PARTS
+from vault.expression.words import LONGEST_QUESTION
 from vault.policy import ColumnPolicy, DatasetPolicy, Policy
 from vault.policy.expression_rules import expression_faults
-from vault.question.errors import QuestionRefusedError
+from vault.question.errors import QuestionRefusedError, QuestionTextError
 from vault.question.form import Question
+from vault.question.grammar import parse
 from vault.question.ranges import INT64, NothingMeetsError, in_ranges
 
 # Ours: an answer is a table that a person reads, and every group of it costs work whether it has rows or not.
@@ -44,13 +47,28 @@ def admit(question: Question, policy: Policy, dataset: str) -> Question:
     except NothingMeetsError as error:
         nowhere = error.column
     else:
-        return replace(question, where=where)
+        found = replace(question, where=where)
+        _check_length(found)
+        return found
     raise QuestionRefusedError("where", f"no row can meet all conditions on {nowhere}; change one of them")
 
 
 def validate(question: Question, policy: Policy, dataset: str) -> None:
     """Pass when the dataset declares all that the question needs. Raises: as admit()."""
     admit(question, policy, dataset)
+
+
+def _check_length(question: Question) -> None:
+    """Its one form goes to those who read the rows as text, where numbers and expressions can be longer."""
+    try:
+        parse(question.canonical())
+    except QuestionTextError:
+        pass
+    else:
+        return
+    raise QuestionRefusedError(
+        "question", f"in its one form it has more than {LONGEST_QUESTION} characters or {MOST_PARTS} parts; ask less"
+    )
 
 
 def _written_out(question: Question, dataset: DatasetPolicy, columns: Columns) -> Question:

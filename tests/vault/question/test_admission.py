@@ -190,3 +190,19 @@ def test_a_type_that_questions_have_no_literal_for_is_not_compared(kind: str) ->
         validate(parse("count where photo = 1"), policy, "rand")
     with pytest.raises(QuestionRefusedError, match=f"count_distinct: photo is {kind}; count the values of one"):
         validate(parse("count_distinct(photo)"), policy, "rand")
+
+
+def test_what_is_too_long_in_its_one_form_is_refused_and_not_only_by_workers() -> None:
+    """Workers are told the question as text: with and without them it is one answer or one refusal."""
+    values = ", ".join(f"{n}e15" for n in range(1, 1_200))
+    with pytest.raises(QuestionRefusedError, match="question: in its one form"):
+        admit(parse(f"count(*) where site in ({values})"), POLICY, "rand")
+
+
+@given(questions)
+def test_what_is_admitted_reads_as_itself(question: Question) -> None:
+    try:
+        admitted = admit(question, POLICY, "rand")
+    except QuestionRefusedError:
+        return
+    assert parse(admitted.canonical()) == admitted
