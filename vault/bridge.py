@@ -164,7 +164,7 @@ def chunks(
     kinds = {name: column.type for name, column in policy.table[rules.table].column.items()}
     places = {} if undeclared(rules, question) else {at: n for n, at in enumerate(rules.group_labels(question.by))}
     of = question.of
-    must_fit = (rules.unit, of.name) if isinstance(of, Column) else (rules.unit,)
+    must_fit = (rules.unit, *question.by, *((of.name,) if isinstance(of, Column) else ()))
     for batch in scan.batches():
         keep = [True] * len(batch.keys)
         for name in must_fit:

@@ -27,7 +27,7 @@ from vault.policy import Policy
 from vault.project import Project
 from vault.question import QuestionError, admit, parse
 from vault.rows.raw_table import raw_table
-from vault.rows.scan import Scan
+from vault.rows.scan import Batch, Scan
 
 
 @pytest.fixture
@@ -237,6 +237,20 @@ def test_text_that_is_no_utf8_is_dropped_like_any_other_value_that_does_not_fit(
     with project.engine.begin() as connection:
         connection.execute(text(f"UPDATE visit SET {column} = CAST(x'ff' AS TEXT) WHERE person = 3"))
     assert totals(project, "count(*) where spending >= 0 by site") == ((before[0][0] - 1, *before[0][1:]),)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("odd", [[1], {}, bytearray(b"1"), b"1", True, 1.0, math.nan, "1"])
+def test_a_group_of_another_type_than_declared_is_dropped_whatever_the_driver_gives(project: Project, odd: Any) -> None:
+    """A database may hold other things than the policy says; some of them cannot even be looked up."""
+
+    class OneBatch:
+        def batches(self) -> Iterator[Batch]:
+            yield Batch({"person": [1, 2], "site": [1, odd]}, [(1, 1), (2, 1)], 0)
+
+    rules, question = project.policy.dataset["visits"], parse("count(*) by site")
+    (chunk,) = chunks(OneBatch(), project.policy, rules, question, b"salt")  # type: ignore[arg-type]
+    assert chunk.group.tolist() == [0]
 
 
 def test_another_keyring_does_not_spend_from_this_ones_ledger(project: Project, tmp_path: Path) -> None:
