@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Final, Self
 
-from dp.epsilon import laplace_rho, require_nano_epsilon
+from dp.epsilon import MAX_NANO_EPSILON, laplace_rho, require_nano_epsilon
 from dp.errors import ParameterError
 
 # A delta of 1 promises nothing.
 ATTO: Final = 10**18
+# Beyond it there is no privacy at all, and noise of a variance that no float holds.
+MOST_NANO_RHO: Final = laplace_rho(MAX_NANO_EPSILON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,7 @@ class Price:
 
     nano_epsilon: None when no epsilon bounds the loss, as with Gaussian noise; then rho alone does.
 
-    Raises: ParameterError unless epsilon > 0, rho > 0 and 0 <= delta < 1.
+    Raises: ParameterError unless epsilon > 0, 0 < rho <= 5e17 and 0 <= delta < 1.
     """
 
     nano_epsilon: int | None
@@ -26,8 +28,8 @@ class Price:
     def __post_init__(self) -> None:
         if self.nano_epsilon is not None:
             require_nano_epsilon(self.nano_epsilon)
-        if type(self.nano_rho) is not int or self.nano_rho <= 0:
-            raise ParameterError("nano_rho", "it must be an int above 0")
+        if type(self.nano_rho) is not int or not 0 < self.nano_rho <= MOST_NANO_RHO:
+            raise ParameterError("nano_rho", "it must be an int above 0, and at most that of the largest epsilon")
         if type(self.atto_delta) is not int or not 0 <= self.atto_delta < ATTO:
             raise ParameterError("atto_delta", "it must be an int from 0 to 10**18 - 1")
 

@@ -21,7 +21,18 @@ def test_rho_is_never_below_half_the_square_of_epsilon_and_never_a_billionth_abo
 
 @pytest.mark.parametrize(
     ("epsilon", "rho", "delta"),
-    [(0, 1, 0), (-1, 1, 0), (1, 0, 0), (1, 1, -1), (1, 1, 10**18), (1.0, 1, 0), (True, 1, 0), (1, 1.0, 0), (1, 1, 0.0)],
+    [
+        (0, 1, 0),
+        (-1, 1, 0),
+        (1, 0, 0),
+        (None, 10**400, 0),
+        (1, 1, -1),
+        (1, 1, 10**18),
+        (1.0, 1, 0),
+        (True, 1, 0),
+        (1, 1.0, 0),
+        (1, 1, 0.0),
+    ],
 )
 def test_a_price_that_is_none_is_refused(epsilon: int, rho: int, delta: int) -> None:
     with pytest.raises(ParameterError):
