@@ -76,6 +76,12 @@ def test_a_batch_costs_no_more_than_its_questions_and_fits_where_they_fit_one_by
         assert found.fits_as_batch(limits, Spent())
 
 
+def test_what_was_spent_before_counts_for_questions_asked_one_by_one() -> None:
+    found = plan([Price.pure(TENTH)] * 3, 0)
+    assert found.fits_one_by_one(Limits(4 * TENTH), Spent(nano_epsilon=TENTH))
+    assert not found.fits_one_by_one(Limits(4 * TENTH), Spent(nano_epsilon=TENTH + 1))
+
+
 def test_a_lifetime_may_allow_a_batch_that_it_does_not_allow_one_by_one() -> None:
     found = plan([Price.pure(TENTH)] * 100, 10**11)
     limits = Limits(ceil(found.kov or 0), 10**11, 0)

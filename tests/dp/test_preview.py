@@ -40,7 +40,7 @@ def test_of_an_additive_question_the_error_is_the_half_width_of_its_noise() -> N
 
 
 def test_of_a_quantile_it_is_in_rows_of_rank() -> None:
-    found = preview(Quantiles(Caps(1), HUNDRED), ONE)
+    found = preview(Quantiles(Caps(1), Grid.of(500, 600, 1)), ONE)
     assert (found.interval_label, found.error) == (RANK_LABEL, choice_half_width(Fraction(1), 101))
 
 
