@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp.answer import Answer
-from dp.bounding import Caps
+from dp.bounding import Bounded, Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.noise.random_source import OperatingSystemRandom
@@ -185,6 +185,11 @@ def test_without_rows_nothing_is_told() -> None:
     question = UndeclaredGroups(Caps(1))
     for chunks in ([], [keyed_chunk([], spare=(b"a",))]):
         assert release(question, "", question.aggregate(question.bound(chunks, SALT)), PRICE).groups == ()
+
+
+def test_a_key_that_no_row_has_is_not_counted_wherever_it_comes_from() -> None:
+    bounded = Bounded(np.array([0, 2, 2], dtype=np.int32), None, (b"a", b"nobody", b"z"))
+    assert UndeclaredGroups(Caps(1)).aggregate(bounded) == Keyed(((1, 2),), (b"a", b"z"))
 
 
 def test_keys_do_not_show_themselves() -> None:
