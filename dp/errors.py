@@ -28,9 +28,11 @@ class BudgetExhaustedError(DpError):
         self.remaining = remaining
         self.unit = unit
         costs, left = (show_atto(n) if unit == "delta" else show(n) for n in (asked, remaining))
+        smaller = f"ask with a smaller {unit}" if remaining or unit == "epsilon" else "ask in epsilon alone"
+        why = "" if remaining or unit == "epsilon" else f" (without a lifetime delta there is no {unit} to spend)"
         super().__init__(
-            f"this answer costs {unit} {costs} a person and dataset {dataset!r} has {left} left;"
-            f" ask with a smaller {unit}, or ask again a question that was answered before, which costs nothing"
+            f"this answer costs {unit} {costs} a person and dataset {dataset!r} has {left} left{why};"
+            f" {smaller}, or ask again a question that was answered before, which costs nothing"
         )
 
 

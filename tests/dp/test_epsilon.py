@@ -71,3 +71,11 @@ def test_a_spent_budget_is_told_in_decimals() -> None:
     assert "1.5" in str(error)
     assert "0.000000001" in str(error)
     assert (error.dataset, error.asked, error.remaining) == ("people", 1_500_000_000, 1)
+
+
+def test_where_no_rho_was_ever_to_be_spent_a_smaller_one_is_not_advised() -> None:
+    assert "ask with a smaller rho" in str(BudgetExhaustedError("people", 10, 1, "rho"))
+    told = str(BudgetExhaustedError("people", 10, 0, "rho"))
+    assert "without a lifetime delta there is no rho to spend" in told
+    assert "ask in epsilon alone" in told
+    assert "smaller" not in told
