@@ -76,10 +76,22 @@ def ratio_interval(
 
     bounds: the ratio is known to lie between these. When the count cannot be 1 or more, that is all that is known.
     """
-    low, high = Fraction(bounds[0]), Fraction(bounds[1])
+    least, greatest = ratio_ends(above, below, bounds)
+    return Fraction(*least), Fraction(*greatest)
+
+
+def ratio_ends(
+    above: tuple[int, int], below: tuple[int, int], bounds: tuple[int, int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The ends of ratio_interval(), each as a numerator and a denominator above 0, not in lowest terms."""
     if below[1] < 1:
-        return low, high
+        return (bounds[0], 1), (bounds[1], 1)
     fewest, most = max(1, below[0]), below[1]
-    least = Fraction(above[0], fewest if above[0] < 0 else most)
-    greatest = Fraction(above[1], fewest if above[1] > 0 else most)
-    return min(max(least, low), high), max(min(greatest, high), low)
+    least = fewest if above[0] < 0 else most
+    greatest = fewest if above[1] > 0 else most
+    return (ratio_within(above[0], least, bounds), least), (ratio_within(above[1], greatest, bounds), greatest)
+
+
+def ratio_within(above: int, below: int, bounds: tuple[int, int]) -> int:
+    """The numerator of above / below when that ratio is clipped to the bounds. below: above 0."""
+    return min(max(above, bounds[0] * below), bounds[1] * below)

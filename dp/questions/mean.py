@@ -11,7 +11,7 @@ from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts, group_sums
 from dp.grid import Grid
-from dp.interval import MISS, ratio_interval
+from dp.interval import MISS, ratio_ends, ratio_within
 from dp.partial import Partial
 from dp.price import Price
 from dp.questions.mechanisms import Mechanisms
@@ -95,20 +95,27 @@ class Mean:
         of_deviations, of_count = part_noises(self.parts, price)
         deviations = of_deviations.add(aggregates.totals[0], mechanisms)
         counts = of_count.add(aggregates.totals[1], mechanisms)
-        step, middle = self.grid.step, self.middle
+        # Integers up to the last line: with Fractions before it a thousand groups take several times as long.
+        middle, times, over = self.middle, self.grid.step.numerator, self.grid.step.denominator
         span = (self.grid.lower - middle, self.grid.upper - middle)
+        reach, reach_of_count = of_deviations.reach(_MISS_OF_A_PART), of_count.reach(_MISS_OF_A_PART)
+
+        def centred(offset: int, rows: int) -> Fraction:
+            return Fraction((middle * rows + offset) * times, rows * over)
+
         answers = []
         for group, (deviation, count) in enumerate(zip(deviations, counts, strict=True)):
-            offset = min(max(Fraction(deviation, max(1, count)), Fraction(span[0])), Fraction(span[1]))
-            low, high = ratio_interval(
-                of_deviations.around(deviation, _MISS_OF_A_PART), of_count.around(count, _MISS_OF_A_PART), span
+            rows = max(1, count)
+            low, high = ratio_ends(
+                (deviation - reach, deviation + reach), (count - reach_of_count, count + reach_of_count), span
             )
+            total = Fraction((deviation + middle * count) * times, over)
             answers.append(
                 GroupAnswer(
                     group,
-                    (middle + offset) * step,
-                    ((middle + low) * step, (middle + high) * step),
-                    (PartValue("sum", (deviation + middle * count) * step), PartValue("count", Fraction(count))),
+                    centred(ratio_within(deviation, rows, span), rows),
+                    (centred(*low), centred(*high)),
+                    (PartValue("sum", total), PartValue("count", Fraction(count))),
                 )
             )
         return tuple(answers)

@@ -69,8 +69,12 @@ class PartNoise:
 
     def around(self, noisy: int, miss: Fraction = MISS) -> tuple[int, int]:
         """The integers between which the one without noise lies, but for one answer in 1/miss."""
-        reach = (gaussian_half_width if self.is_gaussian else half_width)(self.spread, miss)
+        reach = self.reach(miss)
         return noisy - reach, noisy + reach
+
+    def reach(self, miss: Fraction = MISS) -> int:
+        """How far from the noisy integer the one without noise lies at most, but for one answer in 1/miss."""
+        return (gaussian_half_width if self.is_gaussian else half_width)(self.spread, miss)
 
     def told(self) -> NoiseScale:
         """What an answer says of it, in the unit of the answer."""
@@ -103,11 +107,15 @@ def shares(price: Price, n: int) -> tuple[Price, ...]:
 
 def released(noise: PartNoise, totals: Sequence[int], mechanisms: Mechanisms) -> tuple[GroupAnswer, ...]:
     """The answer of a question of one part: each group's noisy integer, in the unit of the answer."""
-    unit = noise.part.unit
+    # A Fraction of two integers is made in a third of the time that the product of a Fraction takes.
+    times, over, reach = noise.part.unit.numerator, noise.part.unit.denominator, noise.reach()
     return tuple(
-        GroupAnswer(group, total * unit, (low * unit, high * unit))
+        GroupAnswer(
+            group,
+            Fraction(total * times, over),
+            (Fraction((total - reach) * times, over), Fraction((total + reach) * times, over)),
+        )
         for group, total in enumerate(noise.add(totals, mechanisms))
-        for low, high in (noise.around(total),)
     )
 
 
