@@ -11,6 +11,7 @@ from dp.nano import show
 from dp.noise.randomized_response import RandomizedResponse
 from dp.partial import Partial
 from dp.price import Price
+from dp.promised_rows import PromisedRows
 from dp.questions.count import Count
 from dp.questions.count_distinct import CountDistinct
 from dp.questions.count_units import CountUnits
@@ -43,6 +44,7 @@ __all__ = [
     "PartValue",
     "Partial",
     "Price",
+    "PromisedRows",
     "Quantiles",
     "Question",
     "RandomizedResponse",

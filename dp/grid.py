@@ -95,6 +95,21 @@ class Grid:
             _quantise_floats(values.astype(np.float64, copy=False), self, steps)
         return steps
 
+    def as_floats(self, values: NDArray[np.float64], work: NDArray[np.float64]) -> NDArray[np.float64]:
+        """quantise() of one piece, as whole numbers in float64, with NaN where there is none. Bounds
+        beyond 2**53 are those of the nearest floats.
+
+        work: at least as long as the piece; the result is its beginning. Warnings of numpy are the caller's to silence.
+        """
+        times, over = float(self.step.denominator), float(self.step.numerator)
+        scaled = work[: len(values)]
+        np.multiply(values, times, out=scaled)
+        if over != 1.0:
+            np.divide(scaled, over, out=scaled)
+        # The bounds are whole, so clamping before rounding gives the same, and infinities never reach a cast.
+        np.clip(scaled, float(self.lower), float(self.upper), out=scaled)
+        return np.rint(scaled, out=scaled)
+
 
 def has_place(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.bool_] | None:
     """Which values are numbers, or None when all are."""
@@ -105,21 +120,13 @@ def has_place(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.boo
 
 
 def _quantise_floats(values: NDArray[np.float64], grid: Grid, steps: NDArray[np.int64]) -> None:
-    times, over = float(grid.step.denominator), float(grid.step.numerator)
     # Beyond 2**53 a bound as a float may lie outside: then the integers are clamped once more.
-    low, high = float(grid.lower), float(grid.upper)
-    inexact = int(low) != grid.lower or int(high) != grid.upper
+    low = float(grid.lower)
+    inexact = int(low) != grid.lower or int(float(grid.upper)) != grid.upper
     work = np.empty(min(_BLOCK, len(values)))
     with np.errstate(all="ignore"):
         for start in range(0, len(values), _BLOCK):
-            block = values[start : start + _BLOCK]
-            scaled = work[: len(block)]
-            np.multiply(block, times, out=scaled)
-            if over != 1.0:
-                np.divide(scaled, over, out=scaled)
-            # The bounds are whole, so clamping before rounding gives the same, and infinities never reach a cast.
-            np.clip(scaled, low, high, out=scaled)
-            np.rint(scaled, out=scaled)
+            scaled = grid.as_floats(values[start : start + _BLOCK], work)
             if np.isnan(scaled.min()):
                 scaled[np.isnan(scaled)] = low
             steps[start : start + _BLOCK] = scaled

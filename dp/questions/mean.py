@@ -14,6 +14,7 @@ from dp.grid import Grid
 from dp.interval import MISS, ratio_ends, ratio_within
 from dp.partial import Partial
 from dp.price import Price
+from dp.promised_rows import PromisedRows
 from dp.questions.mechanisms import Mechanisms
 from dp.questions.part import Part, mechanism_of, part_noises
 from dp.questions.question import Aggregates, require_grid, require_shape
@@ -87,7 +88,13 @@ class Mean:
         if bounded.value is None:
             raise ParameterError("bounded", "a mean is of values: bound the rows with this question's bound()")
         counts = group_counts(bounded.group, self.n_groups)
-        sums = group_sums(bounded.group, bounded.value, self.n_groups, self.grid.reach)
+        return self._centred(group_sums(bounded.group, bounded.value, self.n_groups, self.grid.reach), counts)
+
+    def aggregate_promised(self, rows: PromisedRows) -> Aggregates:
+        """As aggregate(), of rows that are within the caps by the caller's promise. Raises: ParameterError."""
+        return self._centred(*rows.totals(self.grid, self.n_groups, counted=True))
+
+    def _centred(self, sums: tuple[int, ...], counts: tuple[int, ...]) -> Aggregates:
         deviations = tuple(total - self.middle * count for total, count in zip(sums, counts, strict=True))
         return Aggregates((deviations, counts))
 

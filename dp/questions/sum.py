@@ -11,6 +11,7 @@ from dp.exact_sum import group_sums
 from dp.grid import Grid
 from dp.partial import Partial
 from dp.price import Price
+from dp.promised_rows import PromisedRows
 from dp.questions.mechanisms import Mechanisms
 from dp.questions.part import Part, mechanism_of, part_noises, released
 from dp.questions.question import Aggregates, require_grid, require_shape
@@ -65,6 +66,11 @@ class Sum:
         if bounded.value is None:
             raise ParameterError("bounded", "a sum is of values: bound the rows with this question's bound()")
         return Aggregates((group_sums(bounded.group, bounded.value, self.n_groups, self.grid.reach),))
+
+    def aggregate_promised(self, rows: PromisedRows) -> Aggregates:
+        """As aggregate(), of rows that are within the caps by the caller's promise. Raises: ParameterError."""
+        sums, _ = rows.totals(self.grid, self.n_groups, counted=False)
+        return Aggregates((sums,))
 
     def release(self, aggregates: Aggregates, price: Price, mechanisms: Mechanisms) -> tuple[GroupAnswer, ...]:
         (sums,), (noise,) = aggregates.totals, part_noises(self.parts, price)
