@@ -1,6 +1,7 @@
 """Differential privacy: numbers and budgets. It takes arrays and gives noisy answers; nobody here can set the noise."""
 
 from dp.answer import Answer, GroupAnswer, NoiseScale, PartValue
+from dp.answers import Answers
 from dp.bounding import Bounded, Caps
 from dp.chunk import Chunk
 from dp.debiasing import TrueCount, true_counts
@@ -28,6 +29,7 @@ from dp.questions.variance import Variance
 __all__ = [
     "Aggregates",
     "Answer",
+    "Answers",
     "Bounded",
     "Caps",
     "Chunk",

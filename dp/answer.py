@@ -87,8 +87,9 @@ class Answer:
     interval_label: str = INTERVAL_LABEL
     nano_rho: int | None = None
 
-    def to_json(self) -> bytes:
-        """The one canonical form: ASCII, sorted keys, no blanks, fractions as "p/q". Equal answers, equal bytes."""
+    @property
+    def fields(self) -> dict[str, object]:
+        """As it is stored, by name."""
         fields: dict[str, object] = {
             "format": FORMAT,
             "question": self.question,
@@ -102,7 +103,11 @@ class Answer:
         }
         if self.nano_rho is not None:
             fields["nano_rho"] = self.nano_rho
-        return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+        return fields
+
+    def to_json(self) -> bytes:
+        """The one canonical form: ASCII, sorted keys, no blanks, fractions as "p/q". Equal answers, equal bytes."""
+        return json.dumps(self.fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
 
     @classmethod
     def from_json(cls, stored: bytes) -> Self:
@@ -111,7 +116,7 @@ class Answer:
         Raises: AnswerFormatError for any other bytes.
         """
         try:
-            answer = cls._from_fields(json.loads(stored))
+            answer = cls.from_fields(json.loads(stored))
             same = answer.to_json() == stored
         except (ParameterError, ValueError, TypeError, KeyError, ArithmeticError, AttributeError, RecursionError):
             same = False
@@ -120,7 +125,8 @@ class Answer:
         return answer
 
     @classmethod
-    def _from_fields(cls, fields: Mapping[str, Any]) -> Self:
+    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
+        """Checked by comparing what it would write, as from_json() does. Raises: whatever does not fit."""
         return cls(
             question=fields["question"],
             mechanism=fields["mechanism"],

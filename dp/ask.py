@@ -10,6 +10,7 @@ is told in one sentence, always the same, and what was charged stays spent.
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from typing import TypeVar
 
 from dp.answer import Answer
 from dp.chunk import Chunk
@@ -23,6 +24,7 @@ from dp.questions.question import Question, release_by
 from dp.request import Request
 
 Read = Callable[[], Iterable[Chunk | Partial]]
+Released = TypeVar("Released")
 
 
 def ask(ledger: Ledger, request: Request, question: Question, read: Read, *, salt: bytes) -> Answer:
@@ -43,13 +45,28 @@ def ask_with_random(
     ledger: Ledger, request: Request, question: Question, read: Read, *, salt: bytes, random: RandomSource
 ) -> Answer:
     """The deterministic half of ask(). Called by ask() and by tests only."""
-    _validate(request, question)
-    claim = ledger.charge(replace(request, parameters=f"{question!r} {request.parameters}".rstrip()))
+    validate(request, question)
+    return charged_once(
+        ledger,
+        replace(request, parameters=full_parameters(request, question)),
+        lambda: compute(request, question, read, salt, random).to_json(),
+        Answer.from_json,
+    )
+
+
+def charged_once(
+    ledger: Ledger, request: Request, compute: Callable[[], bytes], read_back: Callable[[bytes], Released]
+) -> Released:
+    """What was released to the request before, for nothing; or what is computed after its charge, stored and read back.
+
+    compute: the canonical form of all that is to be released. It alone looks at the data.
+    Raises: as ask().
+    """
+    claim = ledger.charge(request)
     if not isinstance(claim, Claim):  # released before
-        return Answer.from_json(claim)
+        return read_back(claim)
     try:
-        answer = _compute(request, question, read, salt, random)
-        return Answer.from_json(ledger.store(claim, answer.to_json()))
+        return read_back(ledger.store(claim, compute()))
     except Exception as error:  # noqa: BLE001  (what kind it is may depend on the data: nobody may tell one from another)
         cause = type(error).__name__
     with suppress(Exception):  # it is pending then, in the log as a charge without an answer
@@ -61,14 +78,20 @@ def ask_with_random(
     )
 
 
-def _validate(request: Request, question: Question) -> None:
-    """What can be refused without the ledger and without the data."""
+def validate(request: Request, question: Question) -> None:
+    """Refuse what can be refused without the ledger and without the data. Raises: ParameterError."""
     question.noise(request.price)
     labels = len(request.group_labels)
     if labels != question.n_groups and (labels or question.n_groups > 1):
         raise ParameterError("group_labels", f"there are {labels} for the {question.n_groups} groups of the question")
 
 
-def _compute(request: Request, question: Question, read: Read, salt: bytes, random: RandomSource) -> Answer:
+def full_parameters(request: Request, question: Question) -> str:
+    """All that the answer hangs on beside the text, the groups and the price: what the question says of itself, too."""
+    return f"{question!r} {request.parameters}".rstrip()
+
+
+def compute(request: Request, question: Question, read: Read, salt: bytes, random: RandomSource) -> Answer:
+    """The noisy answer of rows that are read now. Called after the charge only."""
     aggregates = question.aggregate(question.bound(read(), salt))
     return release_by(question, request.question_text, aggregates, request.price, RandomMechanisms(random))
