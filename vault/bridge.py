@@ -9,14 +9,15 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress, repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Engine, create_engine
 
 import dp
-from dp.ask import ask
+from dp.ask import Read, ask
+from dp.ask_batch import ask_batch
 from dp.ledger import Ledger
 from dp.request import Request
 from dp.tie_break import row_ties
@@ -89,13 +90,58 @@ def answer(
     Raises: QuestionError, dp.ParameterError, and PolicyError for workers that read another policy, before anything is
     charged; dp.BudgetExhaustedError; DpError.
     """
+    allowed = _allowed(project, dataset, question, price)
+    to_ask = _to_ask(project, dataset, allowed, ledger.status(dataset).epoch, who, shared)
+    return ask(ledger, *to_ask, salt=tie_break_salt(project.opened.keyring, dataset))
+
+
+def answers(
+    project: Project,
+    ledger: Ledger,
+    dataset: str,
+    prices: Mapping[Question, dp.Price],
+    *,
+    atto_delta: int,
+    who: str,
+    shared: SharedScan | None = None,
+) -> dp.Answers:
+    """The noisy answers to a batch of questions, paid for by one charge; the batch again, in any order, is free.
+
+    prices: of each question, as admit() gives it. atto_delta: what the batch may use beside the questions' own deltas.
+    The rows are read once for each question. shared, Raises: as answer().
+    """
+    allowed = [_allowed(project, dataset, question, price) for question, price in prices.items()]
+    epoch = ledger.status(dataset).epoch
+    each = [_to_ask(project, dataset, one, epoch, who, shared) for one in allowed]
+    requests, questions, reads = zip(*each, strict=True)
+    salt = tie_break_salt(project.opened.keyring, dataset)
+    return ask_batch(ledger, requests, questions, reads, salt=salt, atto_delta=atto_delta)
+
+
+class _Allowed(NamedTuple):
+    """A question that the policy allows, at a price that it can take."""
+
+    question: Question
+    asked: dp.Question
+    price: dp.Price
+
+
+def _allowed(project: Project, dataset: str, question: Question, price: dp.Price) -> _Allowed:
     question = admit(question, project.policy, dataset)
-    rules = project.policy.dataset[dataset]
     asked = dp_question(project.policy, dataset, question)
     asked.noise(price)  # so that a price which the question cannot take is told before anything is opened or read
+    return _Allowed(question, asked, price)
+
+
+def _to_ask(
+    project: Project, dataset: str, allowed: _Allowed, epoch: int, who: str, shared: SharedScan | None
+) -> tuple[Request, dp.Question, Read]:
+    """What dp is asked. Whatever can be refused without the data is; no row is read."""
+    question, asked, price = allowed
+    rules = project.policy.dataset[dataset]
     request = Request(
         dataset=dataset,
-        epoch=ledger.status(dataset).epoch,
+        epoch=epoch,
         principal=who,
         question_text=question.canonical(),
         price=price,
@@ -107,15 +153,13 @@ def answer(
     project.require_sealed(table, {*question.columns, rules.unit})
     scan = scan_of(project, dataset, question, project.opened.keyring.warm())
     scan.require_columns()
-    salt = tie_break_salt(project.opened.keyring, dataset)
     if shared is None or undeclared(rules, question):
-        return ask(ledger, request, asked, lambda: chunks(scan, project.policy, rules, question, salt), salt=salt)
+        salt = tie_break_salt(project.opened.keyring, dataset)
+        return request, asked, lambda: chunks(scan, project.policy, rules, question, salt)
     to_do = PartToRead(dataset, question.canonical(), meaning(project, dataset, question), scan.live)
     shared.require_alike(read_part, to_do)
     sealed = shared.read(read_part, to_do, project.engine, table, question_mac(project.opened.keyring))
-    return ask(
-        ledger, request, asked, lambda: (dp.Partial.from_bytes(of_any_length(told)) for told in sealed), salt=salt
-    )
+    return request, asked, lambda: (dp.Partial.from_bytes(of_any_length(told)) for told in sealed)
 
 
 def read_part(project: Project, part: PartToRead) -> bytes:

@@ -18,7 +18,7 @@ from kms import Keyring, ProviderSettings, Purpose, open_provider
 from kms.providers.local import create_key_file
 from tests.vault.phases import set_phase
 from tests.vault.projects import make_project, visit, write_policy
-from vault.bridge import answer, chunks, declare_budgets, dp_question, ledger_engine, open_ledger
+from vault.bridge import answer, answers, chunks, declare_budgets, dp_question, ledger_engine, open_ledger
 from vault.changeover.phase import Phase, Subject
 from vault.errors import PolicyError
 from vault.ledger_keys import tie_break_salt
@@ -135,6 +135,24 @@ def test_answers_are_charged_repeated_for_nothing_and_refused_when_the_budget_is
     third = answer(project, ledger, "visits", parse("mean(spending) by site"), price=dp.Price.pure(half), who="ann")
     assert third == first
     ledger.verify_audit()
+
+
+def test_a_batch_is_charged_once_and_each_question_is_of_its_own_rows(project: Project) -> None:
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    declare_budgets(ledger, project.policy)
+    texts = ("count(*) where year = 1", "sum(spending) where year = 1", "count(*) by site")
+    prices = {admit(parse(text), project.policy, "visits"): dp.Price.pure(10**8) for text in texts}
+    first = answers(project, ledger, "visits", prices, atto_delta=0, who="ann")
+    assert ledger.status("visits").spent == 3 * 10**8
+    for question in prices:
+        assert first.to(question.canonical()).question == question.canonical()
+    again = answers(project, ledger, "visits", dict(reversed(prices.items())), atto_delta=0, who="bob")
+    assert again == first
+    assert ledger.status("visits").spent == 3 * 10**8
+    one = answers(project, ledger, "visits", dict([next(iter(prices.items()))]), atto_delta=0, who="ann")
+    assert one.answers[0] == answer(project, ledger, "visits", parse(texts[0]), price=dp.Price.pure(10**8), who="bob")
+    assert ledger.status("visits").spent == 4 * 10**8
+    ledger.close()
 
 
 def test_a_question_that_the_policy_does_not_allow_costs_nothing_and_reads_nothing(project: Project) -> None:

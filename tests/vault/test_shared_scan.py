@@ -16,6 +16,7 @@ from tests.vault.jobs.workers.secrets_of import secrets_of, told_in
 from tests.vault.projects import make_project, visit
 from vault.bridge import (
     answer,
+    answers,
     chunks,
     declare_budgets,
     meaning,
@@ -246,6 +247,20 @@ def test_groups_that_nobody_declared_are_counted_by_one_process(project: Project
         scan = SharedScan(WorkersOf(threads, 1), place(tmp_path))
         released = answer(project, ledger, "visits", question, price=price, who="ann", shared=scan)
     assert (released.atto_delta, released.groups) == (10**12, ())
+
+
+def test_workers_answer_the_questions_of_a_batch(project: Project, tmp_path: Path) -> None:
+    with closing(open_ledger(project.policy, project.opened.keyring)) as ledger, ThreadPoolExecutor(2) as threads:
+        prices = {
+            admit(parse(text), project.policy, "visits"): dp.Price.pure(4 * 10**8) for text in ("count", "count_units")
+        }
+        scan = SharedScan(WorkersOf(threads, 2), place(tmp_path), 40)
+        found = answers(project, ledger, "visits", prices, atto_delta=0, who="ann", shared=scan)
+        assert ledger.status("visits").spent == 8 * 10**8
+    for released in found.answers:
+        (group,) = released.groups
+        expected = alone(project, released.question).totals[0][0]
+        assert abs(group.value - expected) < 200, "e**-40 is the chance of more noise than that"
 
 
 def test_processes_answer_a_question(project: Project, tmp_path: Path) -> None:

@@ -185,3 +185,61 @@ def test_what_stands_in_brackets_is_shown_as_it_is(loaded: Run, tmp_path: Path) 
     assert (asked.status, asked.err) == (0, "")
     assert "'[/c]'" in asked.out
     assert all(f"│ {label} " in asked.out for label in ("[a]", "[/b]"))
+
+
+BATCH = ("sum(spending)", "count(*) by site", "COUNT( * )")
+
+
+def test_a_batch_is_one_charge_shown_in_the_order_asked_and_free_in_any_other(loaded: Run) -> None:
+    asked = loaded("ask", *BATCH, "--epsilon", "0.25", "--batch", "--json")
+    assert (asked.status, asked.err) == (0, "")
+    *answers, whole = asked.out.splitlines()
+    assert [json.loads(line)["question"] for line in answers] == ["sum(spending)", "count(*) by site", "count(*)"]
+    assert [json.loads(line)["epsilon"] for line in answers] == ["0.25"] * 3
+    assert json.loads(whole) == {"batch": 3, "epsilon": "0.75", "rho": "0.09375", "delta": "0"}
+    assert '"spent": "0.75"' in loaded("budget", "--json").out
+    again = loaded("ask", *reversed(BATCH), "count(*)", "--epsilon", "0.25", "--batch", "--json").out.splitlines()
+    assert again == [answers[2], answers[1], answers[0], answers[2], whole]
+    shown = loaded("ask", *BATCH, "--epsilon", "0.25", "--batch").out
+    assert "as one charge, the batch of 3 questions cost epsilon 0.75 in all\n" in shown
+    assert shown.index("sum(spending)") < shown.index("count(*) by site")
+    assert '"spent": "0.75"' in loaded("budget", "--json").out
+
+
+def test_a_batch_that_does_not_fit_is_refused_as_a_whole(loaded: Run) -> None:
+    refused = loaded("ask", *BATCH, "--epsilon", "0.5", "--batch")
+    assert (refused.status, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert "costs epsilon 1.5" in refused.err
+    assert '"spent": "0"' in loaded("budget", "--json").out
+
+
+def test_a_batch_of_one_question_is_that_question(loaded: Run) -> None:
+    alone = loaded("ask", "count(*)", "--epsilon", "0.25", "--json").out
+    batch = loaded("ask", "COUNT(*)", "count(*)", "--epsilon", "0.25", "--batch", "--json").out.splitlines(
+        keepends=True
+    )
+    assert batch[:2] == [alone, alone]
+    assert json.loads(batch[2])["epsilon"] == "0.25"
+    assert '"spent": "0.25"' in loaded("budget", "--json").out
+
+
+def test_a_batch_costs_what_plan_says_at_the_same_delta(loaded: Run, tmp_path: Path) -> None:
+    policy = tmp_path / "noisevault.toml"
+    policy.write_text(policy.read_text() + 'lifetime_delta = "1e-5"\n')
+    assert loaded("init").status == 0
+    questions = [f"count(*) where year = {year}" for year in range(40)]
+    planned = json.loads(loaded("plan", *questions, "--epsilon", "0.02", "--delta", "1e-6", "--json").out)
+    assert (planned["helps"], planned["sum"]) == (True, "0.8")
+    asked = loaded("ask", *questions, "--epsilon", "0.02", "--batch", "--delta", "1e-6", "--json")
+    assert (asked.status, asked.err) == (0, "")
+    whole = json.loads(asked.out.splitlines()[-1])
+    assert (whole["epsilon"], whole["delta"]) == (planned["batch"], "0.000001")
+    assert json.loads(loaded("budget", "--json").out)["spent"] == planned["batch"]
+
+
+@pytest.mark.parametrize("words", [("--delta", "1e-6"), ("--batch", "--delta", "1"), ("--batch", "--delta", "x")])
+def test_a_delta_that_is_none_or_of_no_batch_is_refused_by_name(loaded: Run, words: tuple[str, ...]) -> None:
+    refused = loaded("ask", "count(*)", "sum(spending)", "--epsilon", "0.1", *words)
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "delta: " in refused.err
+    assert '"spent": "0"' in loaded("budget", "--json").out
