@@ -15,6 +15,7 @@ from dp.price import Price
 from dp.questions.count import Count
 from dp.questions.mean import Mean
 from dp.questions.question import Question
+from dp.questions.undeclared_groups import UndeclaredGroups
 from tests.dp.ledger.sealing import a_request
 from tests.sizes import sized
 
@@ -54,14 +55,14 @@ def test_the_text_is_that_of_the_questions() -> None:
         [one("a", question=Mean(Caps(1), Grid.of(0, 10, 1))), one("b")],
         [one("a", parameters="table t"), one("b")],
         [one("a", group_labels=("x",)), one("b")],
-        [one("a", 3 * 10**8), one("b", 10**8)],
-        [one("a", 10**8), one("b", 3 * 10**8)],
+        [one("a", 10**8 + 1), one("b", 10**8 - 1)],
+        [one("a", price=Price.approximate(10**8, 1), question=UndeclaredGroups(Caps(1))), one("b")],
         [one("a"), one("c")],
         [one("a"), one("b"), one("c")],
     ],
 )
 def test_all_that_is_public_about_a_question_is_part_of_the_batch(other: list[BatchQuestion]) -> None:
-    assert request_of(other) != request_of([one("a", 2 * 10**8), one("b", 2 * 10**8)])
+    assert request_of(other) != request_of([one("a"), one("b")])
 
 
 def test_prices_that_are_shared_out_otherwise_make_another_batch_at_the_same_price() -> None:
@@ -92,6 +93,7 @@ def test_the_price_is_that_of_the_plan_and_of_one_question_its_own(atto_delta: i
         [one(), one("b", dataset="others")],
         [one(), one("b", epoch=2)],
         [one(), one("b", principal="bob")],
+        [one(shared=True), one("b", principal="bob", shared=True)],
         [one(), one("b", shared=True)],
         [one(), one("b", group_labels=("x", "y"))],
         [one(), one("b", 1, Mean(Caps(1), Grid.of(0, 10, 1)))],

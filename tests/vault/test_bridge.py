@@ -137,6 +137,18 @@ def test_answers_are_charged_repeated_for_nothing_and_refused_when_the_budget_is
     ledger.verify_audit()
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_batch_with_one_question_that_cannot_be_asked_sends_no_sql(project: Project, silent: list[str]) -> None:
+    ledger = open_ledger(project.policy, project.opened.keyring)
+    declare_budgets(ledger, project.policy)
+    prices = {parse("count(*)"): dp.Price.pure(10**8), parse("variance(spending)"): dp.Price.pure(2)}
+    silent.clear()
+    with pytest.raises(dp.ParameterError, match="epsilon: this question shares it among 3 parts"):
+        answers(project, ledger, "visits", prices, atto_delta=0, who="ann")
+    assert not silent
+    ledger.close()
+
+
 def test_a_batch_is_charged_once_and_each_question_is_of_its_own_rows(project: Project) -> None:
     ledger = open_ledger(project.policy, project.opened.keyring)
     declare_budgets(ledger, project.policy)
