@@ -1,7 +1,7 @@
 """Question: what an analyst asks, as text, as a value, and against a policy."""
 
 from vault.expression.comparison import Comparison, Operator
-from vault.question.admission import admit, validate
+from vault.question.admission import admit
 from vault.question.errors import QuestionError, QuestionRefusedError, QuestionTextError
 from vault.question.form import Aggregate, Question
 from vault.question.grammar import parse
@@ -16,5 +16,4 @@ __all__ = [
     "QuestionTextError",
     "admit",
     "parse",
-    "validate",
 ]

@@ -53,11 +53,6 @@ def admit(question: Question, policy: Policy, dataset: str) -> Question:
     raise QuestionRefusedError("where", f"no row can meet all conditions on {nowhere}; change one of them")
 
 
-def validate(question: Question, policy: Policy, dataset: str) -> None:
-    """Pass when the dataset declares all that the question needs. Raises: as admit()."""
-    admit(question, policy, dataset)
-
-
 def _check_length(question: Question) -> None:
     """Its one form goes to those who read the rows as text, where numbers and expressions can be longer."""
     try:

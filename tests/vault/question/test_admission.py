@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.vault.policy.example import EXAMPLE, example_policy
 from tests.vault.question.questions import questions
 from vault.policy import Policy
-from vault.question import Question, QuestionRefusedError, admit, parse, validate
+from vault.question import Question, QuestionRefusedError, admit, parse
 
 POLICY = example_policy()
 
@@ -42,7 +42,7 @@ POLICY = example_policy()
     ],
 )
 def test_what_the_policy_declares_can_be_asked(text: str) -> None:
-    validate(parse(text), POLICY, "rand")
+    admit(parse(text), POLICY, "rand")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_the_policy_declares_can_be_asked(text: str) -> None:
 )
 def test_a_refusal_names_the_parameter_and_what_is_allowed(text: str, parameter: str, hint: str) -> None:
     with pytest.raises(QuestionRefusedError, match=hint) as caught:
-        validate(parse(text), POLICY, "rand")
+        admit(parse(text), POLICY, "rand")
     assert caught.value.parameter == parameter
     assert str(caught.value).startswith(f"{parameter}: ")
 
@@ -127,21 +127,21 @@ def test_a_text_of_before_stays_as_it_is(text: str) -> None:
 
 def test_a_dataset_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(QuestionRefusedError, match="dataset: there is no dataset 'randy'; there are: rand"):
-        validate(parse("count"), POLICY, "randy")
+        admit(parse("count"), POLICY, "randy")
 
 
 def test_groups_beyond_number_are_refused() -> None:
     dataset = POLICY.dataset["rand"]
     many = {"site": tuple(range(1000)), "plan": tuple(map(str, range(101)))}
     policy: Policy = POLICY.model_copy(update={"dataset": {"rand": dataset.model_copy(update={"groups": many})}})
-    validate(parse("count by site"), policy, "rand")
+    admit(parse("count by site"), policy, "rand")
     with pytest.raises(QuestionRefusedError, match="more than 100000 groups"):
-        validate(parse("count by site, plan"), policy, "rand")
+        admit(parse("count by site, plan"), policy, "rand")
 
 
 def test_a_refusal_does_not_repeat_a_literal() -> None:
     with pytest.raises(QuestionRefusedError) as caught:
-        validate(parse("count where site = 'sesame-31'"), POLICY, "rand")
+        admit(parse("count where site = 'sesame-31'"), POLICY, "rand")
     assert "sesame" not in str(caught.value) + repr(caught.value)
 
 
@@ -187,9 +187,9 @@ def test_what_is_admitted_is_admitted_as_itself(aggregate: str, of: str, where: 
 def test_a_type_that_questions_have_no_literal_for_is_not_compared(kind: str) -> None:
     policy = Policy.read(EXAMPLE.replace('type = "bytes"', f'type = "{kind}"'), Path("/srv/health"))
     with pytest.raises(QuestionRefusedError, match=f"photo holds a {kind}, and those cannot be compared"):
-        validate(parse("count where photo = 1"), policy, "rand")
+        admit(parse("count where photo = 1"), policy, "rand")
     with pytest.raises(QuestionRefusedError, match=f"count_distinct: photo is {kind}; count the values of one"):
-        validate(parse("count_distinct(photo)"), policy, "rand")
+        admit(parse("count_distinct(photo)"), policy, "rand")
 
 
 def test_what_is_too_long_in_its_one_form_is_refused_and_not_only_by_workers() -> None:
