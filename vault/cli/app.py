@@ -56,6 +56,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         state = getattr(getattr(error, "orig", None), "sqlstate", None)
         if isinstance(error, OperationalError) and error.statement is None and state is None:
             told = "".join(str(error.orig).splitlines()[:1])[:200]
+            if "@" in told:  # what follows an @ within a password is taken for the host, and named
+                told = f"{type(error).__name__}; in its URL an @ of a password is written %40"
             refuse(f"the database of the data does not answer ({told})")
         told = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
         refuse(f"the database refused or did not answer ({told}); its own log says more")

@@ -37,6 +37,15 @@ def test_a_database_that_cannot_be_reached_is_told_with_the_drivers_reason(loade
     assert "refused" in refused.err.partition("(")[2]
 
 
+@pytest.mark.parametrize("driver", ["postgresql+psycopg", "mysql+pymysql"])
+def test_no_part_of_a_password_is_told_with_it(loaded: Run, tmp_path: Path, driver: str) -> None:
+    write_policy(tmp_path, f"{driver}://nobody:first@second@127.0.0.1:1/none")
+    refused = loaded("show")
+    assert refused.status == 1
+    assert "%40" in refused.err
+    assert "second" not in refused.out + refused.err
+
+
 def test_wrong_words_have_status_2(run: Run) -> None:
     assert run("nobody").status == 2
     assert run("ask").status == 2
