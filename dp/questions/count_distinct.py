@@ -1,23 +1,22 @@
 """Count of distinct values: how many different values each declared group has."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale
-from dp.bounding import Bounded, Caps, bound, bound_part
-from dp.chunk import Chunk
+from dp.answer import GroupAnswer
+from dp.bounding import Bounded, Caps
 from dp.errors import ParameterError
 from dp.exact_sum import group_distinct
 from dp.grid import Grid
-from dp.partial import Partial
 from dp.price import Price
+from dp.questions.additive import Additive
+from dp.questions.bounded_rows import OfValues
 from dp.questions.mechanisms import Mechanisms
-from dp.questions.part import Part, mechanism_of, part_noises, released
+from dp.questions.part import Part, part_noises, released
 from dp.questions.question import Aggregates, require_grid, require_shape
 
 
 @dataclass(frozen=True, slots=True)
-class CountDistinct:
+class CountDistinct(OfValues, Additive):
     """The number of different values in each group, each rounded to the grid and clamped to its bounds first; of each
     unit only the rows that the caps allow are looked at.
 
@@ -40,24 +39,8 @@ class CountDistinct:
         require_grid(self.grid)
 
     @property
-    def interval_label(self) -> str:
-        return INTERVAL_LABEL
-
-    @property
     def parts(self) -> tuple[Part, ...]:
         return (Part("distinct", self.caps.rows, self.caps.groups_in(self.n_groups)),)
-
-    def mechanism(self, price: Price) -> str:
-        return mechanism_of(price)
-
-    def noise(self, price: Price) -> tuple[NoiseScale, ...]:
-        return tuple(noise.told() for noise in part_noises(self.parts, price))
-
-    def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
-        return bound(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
-
-    def part(self, chunks: Iterable[Chunk], salt: bytes) -> Partial:
-        return bound_part(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
 
     def aggregate(self, bounded: Bounded) -> Aggregates:
         """Raises: ParameterError when the rows were bounded without the grid."""

@@ -1,22 +1,21 @@
 """Count of units: how many privacy units each declared group has."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale
-from dp.bounding import Bounded, Caps, bound, bound_part
-from dp.chunk import Chunk
+from dp.answer import GroupAnswer
+from dp.bounding import Bounded, Caps
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts
-from dp.partial import Partial
 from dp.price import Price
+from dp.questions.additive import Additive
+from dp.questions.bounded_rows import OfRows
 from dp.questions.mechanisms import Mechanisms
-from dp.questions.part import Part, mechanism_of, part_noises, released
+from dp.questions.part import Part, part_noises, released
 from dp.questions.question import Aggregates, require_shape
 
 
 @dataclass(frozen=True, slots=True)
-class CountUnits:
+class CountUnits(OfRows, Additive):
     """The number of units that have a row in each group: of each unit one row a group is kept, and counted.
 
     Sensitivity k (L2: sqrt(k)): a unit counts once in each of at most k groups after bounding, and no other unit's rows
@@ -33,24 +32,8 @@ class CountUnits:
         require_one_row(self.caps)
 
     @property
-    def interval_label(self) -> str:
-        return INTERVAL_LABEL
-
-    @property
     def parts(self) -> tuple[Part, ...]:
         return (Part("units", 1, self.caps.groups_in(self.n_groups)),)
-
-    def mechanism(self, price: Price) -> str:
-        return mechanism_of(price)
-
-    def noise(self, price: Price) -> tuple[NoiseScale, ...]:
-        return tuple(noise.told() for noise in part_noises(self.parts, price))
-
-    def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
-        return bound(chunks, self.caps, salt, n_groups=self.n_groups)
-
-    def part(self, chunks: Iterable[Chunk], salt: bytes) -> Partial:
-        return bound_part(chunks, self.caps, salt, n_groups=self.n_groups)
 
     def aggregate(self, bounded: Bounded) -> Aggregates:
         return Aggregates((group_counts(bounded.group, self.n_groups),))

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale
+from dp.answer import GroupAnswer
 from dp.bounding import Bounded, Caps, bound, bound_part
 from dp.chunk import Chunk
 from dp.errors import ParameterError
@@ -15,13 +15,14 @@ from dp.exact_sum import group_counts
 from dp.grid import Exact, Grid
 from dp.partial import Partial
 from dp.price import Price
+from dp.questions.additive import Additive
 from dp.questions.mechanisms import Mechanisms
-from dp.questions.part import Part, mechanism_of, part_noises, released
+from dp.questions.part import Part, part_noises, released
 from dp.questions.question import Aggregates, require_grid, require_shape
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(Additive):
     """The number of rows in each bin of each group. A bin has the values from one edge up to, and without, the next;
     the last bin has its upper edge too. Values are rounded to the grid and clamped to its bounds first, so all of
     those beyond a bound count where the bound lies; a bound beyond the edges is in no bin.
@@ -66,18 +67,8 @@ class Histogram:
         return self.by_groups * self.n_bins
 
     @property
-    def interval_label(self) -> str:
-        return INTERVAL_LABEL
-
-    @property
     def parts(self) -> tuple[Part, ...]:
         return (Part("count", self.caps.rows, self.caps.groups_in(self.n_groups)),)
-
-    def mechanism(self, price: Price) -> str:
-        return mechanism_of(price)
-
-    def noise(self, price: Price) -> tuple[NoiseScale, ...]:
-        return tuple(noise.told() for noise in part_noises(self.parts, price))
 
     def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
         binned = (rows if isinstance(rows, Partial) else self._binned(rows) for rows in chunks)

@@ -1,22 +1,21 @@
 """Mean: the average of the values of each declared group."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale, PartValue
-from dp.bounding import Bounded, Caps, bound, bound_part
-from dp.chunk import Chunk
+from dp.answer import GroupAnswer, PartValue
+from dp.bounding import Bounded, Caps
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts, group_sums
 from dp.grid import Grid
 from dp.interval import MISS, ratio_ends, ratio_within
-from dp.partial import Partial
 from dp.price import Price
 from dp.promised_rows import PromisedRows
+from dp.questions.additive import Additive
+from dp.questions.bounded_rows import OfValues
 from dp.questions.mechanisms import Mechanisms
-from dp.questions.part import Part, mechanism_of, part_noises
+from dp.questions.part import Part, part_noises
 from dp.questions.question import Aggregates, require_grid, require_shape
 
 # Bonferroni: each of the two parts may miss half as often as the whole.
@@ -24,7 +23,7 @@ _MISS_OF_A_PART: Final = MISS / 2
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(OfValues, Additive):
     """The average of the values in each group, each rounded to the grid and clamped to its bounds first.
 
     With the mid-point m = floor((l+u)/2) and r = max(u-m, m-l), all in steps, two parts get noise:
@@ -62,26 +61,10 @@ class Mean:
         return (self.grid.lower + self.grid.upper) // 2
 
     @property
-    def interval_label(self) -> str:
-        return INTERVAL_LABEL
-
-    @property
     def parts(self) -> tuple[Part, ...]:
         rows, k = self.caps.rows, self.caps.groups_in(self.n_groups)
         reach = max(self.grid.upper - self.middle, self.middle - self.grid.lower)
         return (Part("deviations", rows * reach, k, self.grid.step), Part("count", rows, k))
-
-    def mechanism(self, price: Price) -> str:
-        return mechanism_of(price)
-
-    def noise(self, price: Price) -> tuple[NoiseScale, ...]:
-        return tuple(noise.told() for noise in part_noises(self.parts, price))
-
-    def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
-        return bound(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
-
-    def part(self, chunks: Iterable[Chunk], salt: bytes) -> Partial:
-        return bound_part(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
 
     def aggregate(self, bounded: Bounded) -> Aggregates:
         """Raises: ParameterError when the rows were bounded without the grid."""

@@ -1,24 +1,23 @@
 """Sum: what the values of each declared group add up to."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale
-from dp.bounding import Bounded, Caps, bound, bound_part
-from dp.chunk import Chunk
+from dp.answer import GroupAnswer
+from dp.bounding import Bounded, Caps
 from dp.errors import ParameterError
 from dp.exact_sum import group_sums
 from dp.grid import Grid
-from dp.partial import Partial
 from dp.price import Price
 from dp.promised_rows import PromisedRows
+from dp.questions.additive import Additive
+from dp.questions.bounded_rows import OfValues
 from dp.questions.mechanisms import Mechanisms
-from dp.questions.part import Part, mechanism_of, part_noises, released
+from dp.questions.part import Part, part_noises, released
 from dp.questions.question import Aggregates, require_grid, require_shape
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(OfValues, Additive):
     """The sum of the values in each group, each rounded to the grid and clamped to its bounds first.
 
     Sensitivity c*k*max(|l|, |u|), in steps (L2: c*sqrt(k)*max(|l|, |u|)): a unit has at most c rows in each of at most
@@ -41,25 +40,9 @@ class Sum:
             raise ParameterError("bounds", "between 0 and 0 every sum is 0; declare bounds that values can differ in")
 
     @property
-    def interval_label(self) -> str:
-        return INTERVAL_LABEL
-
-    @property
     def parts(self) -> tuple[Part, ...]:
         k = self.caps.groups_in(self.n_groups)
         return (Part("sum", self.caps.rows * self.grid.reach, k, self.grid.step),)
-
-    def mechanism(self, price: Price) -> str:
-        return mechanism_of(price)
-
-    def noise(self, price: Price) -> tuple[NoiseScale, ...]:
-        return tuple(noise.told() for noise in part_noises(self.parts, price))
-
-    def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
-        return bound(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
-
-    def part(self, chunks: Iterable[Chunk], salt: bytes) -> Partial:
-        return bound_part(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
 
     def aggregate(self, bounded: Bounded) -> Aggregates:
         """Raises: ParameterError when the rows were bounded without the grid."""

@@ -1,26 +1,24 @@
 """Top groups: which declared groups have the most rows, and about how many."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale
-from dp.bounding import Bounded, Caps, bound, bound_part
-from dp.chunk import Chunk
+from dp.bounding import Bounded, Caps
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts
 from dp.nano import NANO, show
-from dp.partial import Partial
 from dp.price import Price, require_pure
+from dp.questions.bounded_rows import OfRows
 from dp.questions.mechanisms import Mechanisms
 from dp.questions.part import LAPLACE, PERMUTE_AND_FLIP, Part, PartNoise
 from dp.questions.question import Aggregates, require_shape
 
 
 @dataclass(frozen=True, slots=True)
-class TopGroups:
+class TopGroups(OfRows):
     """The m declared groups with the most rows, the largest first, each with its noisy count.
 
     They are chosen one after the other, each time among those not chosen yet, by permute-and-flip on their counts, with
@@ -73,12 +71,6 @@ class TopGroups:
         each = self.a_choice(price)
         choice = NoiseScale("choice", Fraction(self.caps.rows * NANO, each), self.m * each)
         return (choice, self.of_counts(price).told())
-
-    def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
-        return bound(chunks, self.caps, salt, n_groups=self.n_groups)
-
-    def part(self, chunks: Iterable[Chunk], salt: bytes) -> Partial:
-        return bound_part(chunks, self.caps, salt, n_groups=self.n_groups)
 
     def aggregate(self, bounded: Bounded) -> Aggregates:
         return Aggregates((group_counts(bounded.group, self.n_groups),))

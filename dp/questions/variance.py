@@ -1,23 +1,22 @@
 """Variance: how far the values of each declared group lie from their mean, squared, on average."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
-from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale, PartValue
-from dp.bounding import Bounded, Caps, bound, bound_part
-from dp.chunk import Chunk
+from dp.answer import GroupAnswer, PartValue
+from dp.bounding import Bounded, Caps
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts, group_squares, group_sums
 from dp.grid import Grid
 from dp.interval import MISS, ratio_interval
-from dp.partial import Partial
 from dp.price import Price
+from dp.questions.additive import Additive
+from dp.questions.bounded_rows import OfValues
 from dp.questions.mechanisms import Mechanisms
-from dp.questions.part import Part, mechanism_of, part_noises
+from dp.questions.part import Part, part_noises
 from dp.questions.question import Aggregates, require_grid, require_shape
 
 # Bonferroni: each of the three parts may miss a third as often as the whole.
@@ -25,7 +24,7 @@ _MISS_OF_A_PART: Final = MISS / 3
 
 
 @dataclass(frozen=True, slots=True)
-class Variance:
+class Variance(OfValues, Additive):
     """The mean of the squared distance from the mean (SQL's VAR_POP) of the values in each group, each rounded to the
     grid and clamped to its bounds first.
 
@@ -61,10 +60,6 @@ class Variance:
             raise ParameterError("bounds", "between equal bounds every variance is 0; declare wider ones")
 
     @property
-    def interval_label(self) -> str:
-        return INTERVAL_LABEL
-
-    @property
     def middle(self) -> int:
         """The mid-point of the bounds, in steps, rounded down."""
         return (self.grid.lower + self.grid.upper) // 2
@@ -82,18 +77,6 @@ class Variance:
             Part("squares", rows * -(-(self.reach**2) // 2), k, step**2),
             Part("count", rows, k),
         )
-
-    def mechanism(self, price: Price) -> str:
-        return mechanism_of(price)
-
-    def noise(self, price: Price) -> tuple[NoiseScale, ...]:
-        return tuple(noise.told() for noise in part_noises(self.parts, price))
-
-    def bound(self, chunks: Iterable[Chunk | Partial], salt: bytes) -> Bounded:
-        return bound(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
-
-    def part(self, chunks: Iterable[Chunk], salt: bytes) -> Partial:
-        return bound_part(chunks, self.caps, salt, n_groups=self.n_groups, grid=self.grid)
 
     def aggregate(self, bounded: Bounded) -> Aggregates:
         """Raises: ParameterError when the rows were bounded without the grid."""
