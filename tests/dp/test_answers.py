@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,7 @@ from dp.errors import AnswerFormatError, ParameterError
 from dp.price import Price
 from tests.dp.test_answer import ANSWERS, ONE
 from tests.sizes import sized
+from tests.vectors.write_batch_answer_vectors import vectors
 
 PRICES = st.builds(
     Price, st.none() | st.integers(1, 10**15), st.integers(1, 10**15), st.integers(0, 10**18 - 1)
@@ -78,3 +81,26 @@ def test_answers_are_at_least_one_in_order_and_each_once(answers: tuple[Answer, 
 def test_there_is_no_answer_to_what_was_not_asked() -> None:
     with pytest.raises(KeyError):
         TWO.to("mean(x)")
+
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "answers.json").read_text())["tests"]
+
+
+@pytest.mark.parametrize("test", VECTORS, ids=lambda test: test["comment"])
+def test_the_published_vectors(test: dict[str, Any]) -> None:
+    stored = test["stored"].encode()
+    if test["result"] == "invalid":
+        with pytest.raises(AnswerFormatError):
+            Answers.from_json(stored)
+        return
+    answers, members = Answers.from_json(stored), json.loads(stored)
+    assert answers.to_json() == stored
+    assert [answer.question for answer in answers.answers] == test["questions"]
+    price = answers.price
+    assert [price.nano_epsilon, price.nano_rho, price.atto_delta] == [
+        members["nano_epsilon"], members["nano_rho"], members["delta"],
+    ]  # fmt: skip
+
+
+def test_the_vectors_are_what_their_script_writes() -> None:
+    assert vectors()["tests"] == VECTORS
