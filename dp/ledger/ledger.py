@@ -61,7 +61,7 @@ class Ledger:
         self._engine.dispose()
 
     def create_schema(self) -> None:
-        """Create the tables, unless they are there; bring those of version 1 to this one.
+        """Create the tables, unless they are there; bring those of an earlier version to this one.
 
         Raises: LedgerError for a database in memory.
         """

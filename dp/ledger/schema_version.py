@@ -10,7 +10,7 @@ from dp.errors import LedgerError, SchemaVersionError
 from dp.ledger.audit import HEAD_ID, NO_MAC
 from dp.ledger.schema import LEDGER_COMPONENT, LEDGER_VERSION, audit_head, metadata, schema
 from dp.ledger.transaction import Transactions
-from dp.ledger.upgrade import upgrade_from_1
+from dp.ledger.upgrade import ADDED, upgrade_from
 
 # Two who create the tables at once: the slower one meets "already exists" and looks again.
 CREATE_ATTEMPTS: Final = 5
@@ -19,8 +19,8 @@ MAIN_FILE: Final = "SELECT file FROM pragma_database_list WHERE name = 'main'"
 
 
 def create_schema(transactions: Transactions) -> None:
-    """Create what is missing, or bring tables of version 1 to this one. Harmless when all is there, also from several
-    processes at once.
+    """Create what is missing, or bring tables of an earlier version to this one. Harmless when all is there, also from
+    several processes at once.
 
     Raises: SchemaVersionError when the tables have another version; LedgerError for a database in memory.
     """
@@ -41,8 +41,8 @@ def require_schema(connection: Connection) -> None:
         have = (
             "missing: create the schema first (noisevault init)"
             if found is None
-            else "of version 1: stop what writes to them, then bring them to this one (noisevault init)"
-            if found == 1
+            else f"of version {found}: stop what writes to them, then bring them to this one (noisevault init)"
+            if found in ADDED
             else f"of version {found}: use the release that made them"
         )
         raise SchemaVersionError(
@@ -59,8 +59,8 @@ def recorded_version(connection: Connection) -> int | None:
 
 def _create(connection: Connection, unsure: bool) -> None:  # noqa: ARG001
     found = recorded_version(connection)
-    if found == 1:
-        upgrade_from_1(connection)
+    if found in ADDED:
+        upgrade_from(found, connection)
     if found is not None:
         return require_schema(connection)
     if connection.dialect.name == "sqlite" and not connection.scalar(text(MAIN_FILE)):

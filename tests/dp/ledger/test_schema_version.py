@@ -24,8 +24,8 @@ def test_tables_of_another_version_are_left_alone(
     ledger: Ledger, engine: Engine, call: Callable[[Ledger], object]
 ) -> None:
     with engine.begin() as connection:
-        connection.execute(update(schema).values(version=3))
-    with pytest.raises(SchemaVersionError, match="of version 3"):
+        connection.execute(update(schema).values(version=9))
+    with pytest.raises(SchemaVersionError, match="of version 9"):
         call(ledger_on(engine))
     with engine.begin() as connection:
         connection.execute(update(schema).values(version=LEDGER_VERSION))
@@ -50,7 +50,7 @@ def test_another_components_row_stays_where_it_is(engine: Engine) -> None:
         connection.execute(schema.insert().values(component="kms", version=7))
     ledger_on(engine).create_schema()
     with engine.begin() as connection:
-        assert {row.component: row.version for row in connection.execute(schema.select())} == {"kms": 7, "dp": 2}
+        assert {row.component: row.version for row in connection.execute(schema.select())} == {"kms": 7, "dp": 3}
 
 
 def test_a_ledger_in_memory_is_refused() -> None:

@@ -1,13 +1,13 @@
-"""Tables of version 1, as its release made and filled them, and what becomes of them."""
+"""Tables of earlier versions, as their releases made and filled them, and what becomes of them."""
 
 import pytest
-from sqlalchemy import BigInteger, Column, Connection, Engine, MetaData, Table, insert, update
+from sqlalchemy import BigInteger, Column, Connection, Engine, MetaData, Table, insert, select, update
 
 from dp.errors import BudgetExhaustedError, SchemaVersionError
 from dp.ledger import upgrade
 from dp.ledger.answers import digest
 from dp.ledger.audit import HEAD_ID, NO_MAC, AuditLog
-from dp.ledger.schema import audit_head, metadata, schema
+from dp.ledger.schema import LEDGER_VERSION, audit_head, charge, metadata, schema
 from dp.ledger.transaction import Transactions
 from dp.price import Price
 from tests.dp.ledger.sealing import AuditKeys, a_request, ledger_on
@@ -16,18 +16,30 @@ PLACE = {"visibility": "principal:ann", "dataset": "people", "epoch": 1, "questi
 COST = {"nano_epsilon": 4 * 10**8, "nano_rho": 8 * 10**7, "atto_delta": 3}
 
 
-@pytest.fixture
-def version_1(engine: Engine) -> Engine:
-    """A lifetime of epsilon 1 and a delta of 8e-18, of which one charge has had 0.4 and 3e-18."""
+NEW_IN_3 = {"shared_lifetime", "shared_member", "scope", "scope_bucket", "scope_member", "request", "event"}
+
+
+def tables_of(version: int) -> MetaData:
+    """As the release of that version made them."""
     older = MetaData()
-    added = {(table.name, column.name) for table, column in upgrade.ADDED}
+    since = [added for earlier, added in upgrade.ADDED.items() if earlier >= version]
+    later = {(table.name, column.name) for added in since for table, column in added}
     for table in metadata.sorted_tables:
+        if table.name.removeprefix("noisevault_") in NEW_IN_3:
+            continue
         columns = [
             Column(c.name, c.type, primary_key=c.primary_key, nullable=c.nullable, unique=c.unique, autoincrement=False)
             for c in table.c
-            if (table.name, c.name) not in added
+            if (table.name, c.name) not in later
         ]
         Table(table.name, older, *columns, mysql_engine="InnoDB", mariadb_engine="InnoDB")
+    return older
+
+
+@pytest.fixture
+def version_1(engine: Engine) -> Engine:
+    """A lifetime of epsilon 1 and a delta of 8e-18, of which one charge has had 0.4 and 3e-18."""
+    older = tables_of(1)
     older.create_all(engine)
     log = AuditLog(AuditKeys(), lambda: 0)
 
@@ -78,10 +90,59 @@ def test_the_sums_of_rho_go_on_from_the_first_charge(version_1: Engine) -> None:
     ledger.verify_audit()
 
 
+@pytest.fixture
+def version_2(engine: Engine) -> Engine:
+    """Two charges of 0.25, one answered and one of which the log says that it is not released."""
+    older = tables_of(2)
+    older.create_all(engine)
+    log = AuditLog(AuditKeys(), lambda: 0)
+    limits = dict.fromkeys(("lifetime_atto_delta", "question_atto_delta", "lifetime_nano_rho"), 0)
+    limits["lifetime_nano_epsilon"] = 10**9
+    cost = {"nano_epsilon": 25 * 10**7, "nano_rho": 1, "atto_delta": 0, "unbounded": 0}
+
+    def fill(connection: Connection, unsure: bool) -> None:
+        connection.execute(insert(schema).values(component="dp", version=2))
+        connection.execute(insert(audit_head).values(id=HEAD_ID, sequence=0, mac=NO_MAC))
+        head = log.append(connection, log.lock(connection), "policy", dataset="people", **limits)
+        for number in (1, 2):
+            charged = {**PLACE, **cost, "attempt": number, "principal": "ann"}
+            charge_id = f"{number:032x}"
+            head = log.append(connection, head, "charge", **charged, charge=charge_id, sealed_sha256=digest(b"sealed"))
+            row = {**charged, "charge_id": charge_id, "sealed_question": b"sealed", "audit_sequence": head.sequence}
+            connection.execute(older.tables["noisevault_charge"].insert(), row)
+        told = {**PLACE, "attempt": 1, "charge": f"{1:032x}", "principal": "ann", "cause": "ValueError"}
+        head = log.append(connection, head, "unreleased", **told)
+        answered = {**PLACE, "attempt": 2, "charge": f"{2:032x}", "principal": "ann"}
+        head = log.append(connection, head, "answer", **answered, sealed_sha256=digest(b"answer"))
+        answer = {**PLACE, "attempt": 2, "charge_id": f"{2:032x}", "sealed_answer": b"answer"}
+        connection.execute(older.tables["noisevault_answer"].insert(), {**answer, "audit_sequence": head.sequence})
+        spent = {f"spent_{unit}": 2 * amount for unit, amount in cost.items()}
+        connection.execute(
+            older.tables["noisevault_budget"].insert(), {"dataset": "people", "epoch": 1, **limits, **spent}
+        )
+
+    Transactions(engine).run(fill)
+    return engine
+
+
+def test_a_charge_without_an_answer_is_known_as_one_afterwards(version_2: Engine) -> None:
+    with pytest.raises(SchemaVersionError, match="those here are of version 2"):
+        ledger_on(version_2).status("people")
+    ledger = ledger_on(version_2)
+    ledger.create_schema()
+    ledger.create_schema()
+    with version_2.connect() as connection:
+        marks = connection.execute(select(charge.c.unreleased_sequence).order_by(charge.c.attempt)).scalars().all()
+    assert marks == [4, None]
+    assert ledger.status("people").spent == 5 * 10**8
+    report = ledger.verify_audit()
+    assert (report.charges, report.answers) == (2, 1)
+
+
 @pytest.mark.parametrize("done", range(5))
 def test_an_upgrade_that_was_cut_off_goes_on(version_1: Engine, done: int) -> None:
     with version_1.begin() as connection:
-        whole = upgrade.ADDED
+        whole = upgrade.ADDED[1]
         for table, column in whole[:done]:
             assert isinstance(column.type, BigInteger)
             connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column.name} BIGINT DEFAULT 0 NOT NULL")
@@ -95,7 +156,7 @@ def test_who_comes_second_changes_no_lifetime_that_was_declared_since(version_1:
     ledger = ledger_on(version_1)
     ledger.create_schema()
     ledger.declare("people", 10**9, lifetime_atto_delta=6)
-    Transactions(version_1).run(lambda connection, _: upgrade.upgrade_from_1(connection))
+    Transactions(version_1).run(lambda connection, _: upgrade.upgrade_from(1, connection))
     assert ledger.status("people").question_atto_delta == 3
     with version_1.begin() as connection:
-        connection.execute(update(schema).where(schema.c.component == "dp").values(version=2))
+        connection.execute(update(schema).where(schema.c.component == "dp").values(version=LEDGER_VERSION))
