@@ -13,6 +13,7 @@ from scripts.benchmarks import (
     field_object,
     keys,
     looking_up,
+    maintaining,
     mapping,
     mean_peers,
     noise,
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count | Works]]] = {
     "jobs": reencrypting.comparisons,
     "keys": keys.comparisons,
     "lookups": looking_up.comparisons,
+    "maintain": maintaining.comparisons,
     "mapping": mapping.comparisons,
     "means": mean_peers.comparisons,
     "noise": noise.comparisons,
@@ -39,7 +41,7 @@ BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count | Works]]] = {
     "status": status.comparisons,
     "workers": workers.comparisons,
 }
-SIZED = frozenset({"jobs", "lookups", "scale", "workers"})
+SIZED = frozenset({"jobs", "lookups", "maintain", "scale", "workers"})
 
 
 def show(rows: list[Measured]) -> None:
@@ -84,7 +86,7 @@ def main() -> int:
         "--rows",
         type=int,
         metavar="N",
-        help="of the table that jobs, lookups, scale and workers work on; a million, of scale 100,000 before it",
+        help="of the table that jobs, lookups, maintain, scale and workers work on; a million, of scale 100,000 before it",
     )
     parser.add_argument("--largest", action="store_true", help="scale: on a table of ten million rows too")
     parser.add_argument("--fillfactor", type=int, default=100, metavar="N", help="scale: of the table, in percent")
