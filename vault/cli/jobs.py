@@ -1,7 +1,9 @@
 """jobs: look at the jobs of a project's database, pause, resume and stop them, and list what they could not do."""
 
 import json
-from typing import Annotated, Any
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -21,6 +23,8 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="Look at jobs
 TableArgument = Annotated[str | None, typer.Argument(help="The table; of all when none is given.")]
 JobOption = Annotated[str | None, typer.Option("--job", help="The job, such as reencrypt or backfill; all by default.")]
 SHOWN = ("job", "table_name", "part", "state", "number", "seen", "total", "rewritten", "missed", "failed", "changed_at")
+# Ours: a run beats once a second; clocks of two machines may be so far apart.
+SILENCE: Final = timedelta(minutes=1)
 WIDEST = 1000  # ours, in characters: no table of jobs is as wide
 
 
@@ -28,19 +32,30 @@ WIDEST = 1000  # ours, in characters: no table of jobs is as wide
 def list_jobs(policy: PolicyOption = POLICY, models: ModelsOption = None, as_json: JsonOption = False) -> None:
     """Show every job that was begun on the database: how far it is, or how it ended."""
     with open_database(policy, models) as engine:
-        rows = JobStore(engine).all()
+        rows = [dict(row) for row in JobStore(engine).all()]
     if as_json:
         for row in rows:
-            typer.echo(json.dumps({name: row[name] for name in (*SHOWN, "begun_at", "wish")}))
+            told = {name: row[name] for name in (*SHOWN, "begun_at", "wish")}
+            typer.echo(json.dumps(told | {"silent": is_silent(row, datetime.now(UTC))}))
         return
     heads = ("job", "table", "part", "state", "pass", "seen", "of", "rewritten", "missed", "failed", "changed at (UTC)")
     table = Table(*(Column(head, no_wrap=True) for head in heads), box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    now = datetime.now(UTC)
+    silent = [row for row in rows if is_silent(row, now)]
     for row in rows:
-        table.add_row(*(Text(str(row[name])[:26]) for name in SHOWN))
+        shown = row | ({"state": f"{row['state']}, silent"} if row in silent else {})
+        table.add_row(*(Text(str(shown[name])[:26]) for name in SHOWN))
     if not rows:
         Console().print("no job was begun on this database yet")
         return
     Console(width=WIDEST).print(table)  # in 80 columns, as of a pipe, no cell would be left that can be read
+    if silent:
+        _say("silent: no sign of life for a minute, as of a run that was killed; the same command goes on with it")
+
+
+def is_silent(row: Mapping[str, Any], now: datetime) -> bool:
+    """Whether a job that somebody runs has not been heard of. now: by the clock of this machine."""
+    return is_held(row["state"]) and now - datetime.fromisoformat(row["changed_at"]) > SILENCE
 
 
 @app.command()

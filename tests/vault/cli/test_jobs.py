@@ -104,6 +104,25 @@ def test_a_run_is_paused_resumed_and_stopped_and_goes_on_later(loaded: Run, tmp_
     assert loaded("reencrypt").status == 0
 
 
+def test_a_run_that_was_killed_is_told_from_one_that_lives(loaded: Run, tmp_path: Path) -> None:
+    loaded("rotate")
+    with running(tmp_path, "--rows-per-second", "0.5") as process:
+        until(loaded, "running")
+        process.kill()
+    told = loaded("jobs", "list")
+    assert "silent" not in told.out, "it was heard of within this minute"
+    engine = create_engine(f"sqlite:///{tmp_path / 'application.db'}")
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE noisevault_job SET changed_at = '2026-01-01T00:00:00.000000+00:00'"))
+    engine.dispose()
+    told = loaded("jobs", "list")
+    assert "running, silent" in told.out
+    assert "the same command goes on with it" in told.out
+    assert [json.loads(line)["silent"] for line in loaded("jobs", "list", "--json").out.splitlines()] == [True]
+    assert loaded("reencrypt").status == 0
+    assert "silent" not in loaded("jobs", "list").out
+
+
 def test_ctrl_c_ends_a_run_after_the_batch_in_hand(loaded: Run, tmp_path: Path) -> None:
     loaded("rotate")
     with running(tmp_path, "--rows-per-second", "0.5") as process:
