@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, event
@@ -17,6 +18,7 @@ from tests.servers.databases import DATABASES, need_database
 from tests.servers.not_run import NotRun, find_program, need_program
 from tests.servers.openbao import BaoDev, bao_dev
 from tests.servers.postgres import fresh_database, postgres_server
+from tests.sharing_out import SharingOut
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,6 +33,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     config.stash[not_run.KEY].tell(terminalreporter)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingOut:
+    return SharingOut(config, log)
 
 
 class _Listener:

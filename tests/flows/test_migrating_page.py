@@ -19,6 +19,7 @@ from sqlalchemy import Connection, create_engine, make_url, text
 from kms.providers.local import create_key_file
 from tests.flows.test_tutorial import commands
 from tests.servers.postgres import fresh_database, postgres_server
+from tests.warm_commands import warm_program
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
@@ -45,7 +46,7 @@ class Clinic:
     def environment(self) -> dict[str, str]:
         parts = make_url(self.url)
         return {
-            "PATH": f"{Path(sys.executable).parent}:{self.psql}:/usr/bin:/bin",
+            "PATH": f"{warm_program().parent}:{Path(sys.executable).parent}:{self.psql}:/usr/bin:/bin",
             "PYTHONPATH": f"{ROOT}",
             "COLUMNS": "200",
             "SEALING_LEASE": str(LEASE),

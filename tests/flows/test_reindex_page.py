@@ -2,10 +2,10 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from kms.providers.local import create_key_file
+from tests.warm_commands import warm_program
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reindex.md").read_text(encoding="utf-8")
@@ -19,7 +19,7 @@ def follow(folder: Path, command: str, status: int = 0) -> str:
         status = 3  # it waits for a lease
     elif words[0] == "reindex":
         words += ["--lease", "0.3"]
-    run = [sys.executable, "-c", "from vault.cli import main; main()", *words]
+    run = [str(warm_program()), *words]
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     ran = subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == status, f"{command}\n{ran.stdout}{ran.stderr}"

@@ -15,6 +15,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from kms.providers.local import create_key_file
 from tests.servers.postgres import fresh_database
+from tests.warm_commands import warm_program
 from vault.restoration.finding import FindingKind
 
 pytestmark = pytest.mark.postgres
@@ -63,7 +64,7 @@ class Clinic:
             return ""
         words = self.named(command)
         if words.startswith("noisevault "):
-            words = f"{sys.executable} -c 'from vault.cli import main; main()' {words.removeprefix('noisevault ')}"
+            words = f"{warm_program()} {words.removeprefix('noisevault ')}"
         ran = subprocess.run(
             ["/bin/sh", "-c", words], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False
         )

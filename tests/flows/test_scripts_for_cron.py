@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from tests.vault.cli.conftest import Run
 from tests.vault.cli.test_jobs import spoil
 from tests.vault.cli.test_rotating import pass_time, states
+from tests.warm_commands import warm_program
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ("rotate_keys", "reencrypt", "backfill", "verify")
@@ -20,9 +20,9 @@ PAGE = (ROOT / "docs" / "maintain.md").read_text(encoding="utf-8")
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """`noisevault`, as it is installed."""
+    """What stands where `noisevault` is installed."""
     path = tmp_path / "program"
-    path.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from vault.cli import main; main()' \"$@\"\n")
+    path.write_text(f'#!/bin/sh\nexec {warm_program()} "$@"\n')
     path.chmod(0o700)
     return path
 

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from tests.flows.clinics import Clinic
+from tests.flows.clinics import DRIVERS, Clinic
 from tests.flows.phases import changing, turn
 from tests.flows.test_ways_of_writing import NEW, OLD, OTHER, TOGETHER, Way, _added
 from tests.sizes import sized
@@ -66,9 +66,15 @@ CHANGES = [(phase, old) for phase in Phase for old in "ab"]
 
 @pytest.mark.parametrize(("now", "old"), CHANGES)
 def test_each_way_of_writing_writes_as_its_phase_says(changing: Clinic, now: Phase, old: str) -> None:
-    """The rows were written by a process one phase apart, and are found by one that is so too."""
+    """The rows were written by a process one phase apart, and are found by one that is so too.
+
+    At the suite's size each way is tried in each phase from one slot to the other or back, in turn.
+    """
     near = [phase for phase in Phase if abs(phase - now) <= 1]
+    turn_of_a = list(DRIVERS).index(changing.driver) + now
     for number, (name, way) in enumerate(TOGETHER.items()):
+        if sized(1, 0) and (number + turn_of_a) % 2 != "ab".index(old):
+            continue
         if changing.database in way.not_on or (way.awaited is not None and not changing.is_async):
             continue
         for turned in range(sized(1, len(near))):
