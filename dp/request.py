@@ -1,5 +1,6 @@
 """A request: who asks which question of which dataset, and at what price. Checked when made, without the data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +23,9 @@ class Request:
     group_labels: the declared groups, in order.
     shared: anyone gets the answer that was released to the first who asked. Otherwise each principal has their own,
         so that a free answer tells nobody what others asked.
+    columns: those that are aggregated, grouped or filtered by, sorted, each once; their budgets are charged.
+    column_prices: of a batch, what the questions that touch each of the columns cost together. Otherwise it is empty,
+        and each column costs the price.
 
     Raises: ParameterError naming the field.
     """
@@ -34,6 +38,8 @@ class Request:
     parameters: str = ""
     group_labels: tuple[str, ...] = ()
     shared: bool = False
+    columns: tuple[str, ...] = ()
+    column_prices: tuple[Price, ...] = ()
 
     def __post_init__(self) -> None:
         require_name("dataset", self.dataset)
@@ -49,11 +55,25 @@ class Request:
             raise ParameterError("group_labels", "it must be a tuple of text")
         for label in self.group_labels:
             require_text("group_labels", label)
+        _require_columns(self.columns, self.column_prices)
 
     @property
     def visibility(self) -> str:
         """Among whom an answer is shared: all, or one principal."""
         return "shared" if self.shared else f"principal:{self.principal}"
+
+
+def _require_columns(columns: Sequence[str], prices: Sequence[Price]) -> None:
+    if type(columns) is not tuple:
+        raise ParameterError("columns", "it must be a tuple of names")
+    for column in columns:
+        require_name("columns", column)
+    if list(columns) != sorted(set(columns)):
+        raise ParameterError("columns", "they must be sorted, each there once")
+    if type(prices) is not tuple or len(prices) not in {0, len(columns)}:
+        raise ParameterError("column_prices", "it must be empty, or a tuple of one for each of the columns")
+    for price in prices:
+        require_price(price)
 
 
 def require_name(parameter: str, name: object) -> str:

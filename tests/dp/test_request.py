@@ -16,6 +16,7 @@ GOOD: dict[str, object] = {
     "price": Price.pure(10**9),
     "parameters": "rows=1",
     "group_labels": ("a", "b"),
+    "columns": ("age", "city"),
 }
 
 
@@ -28,6 +29,10 @@ GOOD: dict[str, object] = {
         *(("question_text", value) for value in ("", "\ud83d", b"COUNT", None)),
         *(("parameters", value) for value in ("\udc00", None)),
         *(("group_labels", value) for value in (["a"], ("a", None), ("\ud83d",), "ab")),
+        *(("columns", value) for value in (["age"], ("b", "a"), ("a", "a"), ("",), (None,), "ab")),
+        ("column_prices", []),
+        ("column_prices", (Price.pure(1),)),
+        ("column_prices", None),
     ],
 )
 def test_a_field_that_cannot_be_used_is_named(field: str, value: object) -> None:
@@ -46,6 +51,13 @@ def test_every_request_there_is_can_be_stored(name: str, text: str) -> None:
     else:
         assert "\0" not in request.dataset
         request.question_text.encode()
+
+
+def test_each_column_may_have_a_price_of_its_own() -> None:
+    prices = Price.pure(1), Price.gaussian(1)
+    assert Request(**GOOD, column_prices=prices).column_prices == prices  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"^price: "):
+        Request(**GOOD, column_prices=(prices[0], 1))  # type: ignore[arg-type]
 
 
 def test_an_answer_is_ones_own_unless_it_is_declared_shared() -> None:
