@@ -71,15 +71,17 @@ class AuditLog:
             raise AuditError("the row of table noisevault_audit_head was changed: verify the audit, restore the ledger")
         return AuditHead(row.sequence, row.mac)
 
-    def append(self, connection: Connection, head: AuditHead, kind: str, **fields: Plain) -> AuditHead:
-        """Write one entry after the locked head, and give the new head."""
+    def append(
+        self, connection: Connection, head: AuditHead, kind: str, *, at: int | None = None, **fields: Plain
+    ) -> AuditHead:
+        """Write one entry after the locked head, and give the new head. at: when, if that was looked up before."""
         mac = self.macs.newest()
         sequence = head.sequence + 1
         key = mac.key_id.hex()
         entry = canonical(
             {
                 **fields,
-                "at": self.now(),
+                "at": self.now() if at is None else at,
                 "format": FORMAT,
                 "key": key,
                 "kind": kind,

@@ -4,15 +4,16 @@ What is spent only grows. The check, which is the either-rule (dp/accounting/eit
 spends, so that nobody can come between them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isqrt
 from typing import Final
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, insert, or_, select, update
+from sqlalchemy import BigInteger, Connection, RowMapping, Table, Update, and_, bindparam, insert, or_, select, update
 
 from dp.accounting.either_rule import Limits, Spent
 from dp.errors import ParameterError
-from dp.ledger.schema import budget
+from dp.ledger.schema import budget, shared_lifetime
 from dp.nano import NANO
 from dp.price import ATTO, Price
 
@@ -22,29 +23,37 @@ FIRST_EPOCH: Final = 1
 MAX_SUM: Final = 2**63 - 1
 
 _of = {name: bindparam(name, type_=BigInteger) for name in ("epsilon", "rho", "delta", "unbounded")}
-# Always what is spent against a limit less the price: no such difference leaves 63 bits, as a sum could.
-SPEND: Final = (
-    update(budget)
-    .where(budget.c.dataset == bindparam("of_dataset"), budget.c.epoch == bindparam("of_epoch"))
-    .where(budget.c.spent_nano_epsilon <= bindparam("epsilon_room", type_=BigInteger))
-    .where(budget.c.spent_nano_rho <= bindparam("rho_room", type_=BigInteger))
-    .where(budget.c.spent_atto_delta <= budget.c.question_atto_delta - _of["delta"])
-    .where(
-        or_(
-            and_(
-                budget.c.spent_unbounded <= 0 - _of["unbounded"],
-                budget.c.spent_nano_epsilon <= budget.c.lifetime_nano_epsilon - _of["epsilon"],
-            ),
-            budget.c.spent_nano_rho <= budget.c.lifetime_nano_rho - _of["rho"],
+
+
+def _spending(table: Table) -> Update:
+    """Always what is spent against a limit less the price: no such difference leaves 63 bits, as a sum could."""
+    return (
+        update(table)
+        .where(table.c.spent_nano_epsilon <= bindparam("epsilon_room", type_=BigInteger))
+        .where(table.c.spent_nano_rho <= bindparam("rho_room", type_=BigInteger))
+        .where(table.c.spent_atto_delta <= table.c.question_atto_delta - _of["delta"])
+        .where(
+            or_(
+                and_(
+                    table.c.spent_unbounded <= 0 - _of["unbounded"],
+                    table.c.spent_nano_epsilon <= table.c.lifetime_nano_epsilon - _of["epsilon"],
+                ),
+                table.c.spent_nano_rho <= table.c.lifetime_nano_rho - _of["rho"],
+            )
+        )
+        .values(
+            spent_nano_epsilon=table.c.spent_nano_epsilon + _of["epsilon"],
+            spent_nano_rho=table.c.spent_nano_rho + _of["rho"],
+            spent_atto_delta=table.c.spent_atto_delta + _of["delta"],
+            spent_unbounded=table.c.spent_unbounded + _of["unbounded"],
         )
     )
-    .values(
-        spent_nano_epsilon=budget.c.spent_nano_epsilon + _of["epsilon"],
-        spent_nano_rho=budget.c.spent_nano_rho + _of["rho"],
-        spent_atto_delta=budget.c.spent_atto_delta + _of["delta"],
-        spent_unbounded=budget.c.spent_unbounded + _of["unbounded"],
-    )
+
+
+SPEND: Final = _spending(budget).where(
+    budget.c.dataset == bindparam("of_dataset"), budget.c.epoch == bindparam("of_epoch")
 )
+SPEND_SHARED: Final = _spending(shared_lifetime).where(shared_lifetime.c.name.in_(bindparam("names", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +105,23 @@ class Status:
 
 
 def read_status(connection: Connection, dataset: str) -> Status | None:
-    row = connection.execute(select(budget).where(budget.c.dataset == dataset)).one_or_none()
-    if row is None:
-        return None
+    row = connection.execute(select(budget).where(budget.c.dataset == dataset)).mappings().one_or_none()
+    return None if row is None else status_of(row, row["dataset"], row["epoch"])
+
+
+def status_of(row: RowMapping, dataset: str, epoch: int) -> Status:
+    """row: of the table of budgets, or of shared lifetimes."""
     return Status(
-        dataset=row.dataset,
-        epoch=row.epoch,
-        lifetime=row.lifetime_nano_epsilon,
-        spent=row.spent_nano_epsilon,
-        spent_nano_rho=row.spent_nano_rho,
-        lifetime_atto_delta=row.lifetime_atto_delta,
-        spent_atto_delta=row.spent_atto_delta,
-        question_atto_delta=row.question_atto_delta,
-        lifetime_nano_rho=row.lifetime_nano_rho,
-        spent_unbounded=row.spent_unbounded,
+        dataset=dataset,
+        epoch=epoch,
+        lifetime=row["lifetime_nano_epsilon"],
+        spent=row["spent_nano_epsilon"],
+        spent_nano_rho=row["spent_nano_rho"],
+        lifetime_atto_delta=row["lifetime_atto_delta"],
+        spent_atto_delta=row["spent_atto_delta"],
+        question_atto_delta=row["question_atto_delta"],
+        lifetime_nano_rho=row["lifetime_nano_rho"],
+        spent_unbounded=row["spent_unbounded"],
     )
 
 
@@ -158,10 +170,18 @@ def spend(connection: Connection, dataset: str, epoch: int, price: Price) -> boo
     """Whether the price was within the dataset's lifetime, and is now spent."""
     if price.nano_rho > MAX_SUM:
         return False
+    asked = {"of_dataset": dataset, "of_epoch": epoch, **_asked(price)}
+    return connection.execute(SPEND, asked).rowcount == 1
+
+
+def spend_shared(connection: Connection, names: Sequence[str], price: Price) -> bool:
+    """Whether the price was within each of these shared lifetimes, and is now spent of all."""
+    return connection.execute(SPEND_SHARED, {"names": names, **_asked(price)}).rowcount == len(names)
+
+
+def _asked(price: Price) -> dict[str, int]:
     cost = cost_of(price)
-    asked = {
-        "of_dataset": dataset,
-        "of_epoch": epoch,
+    return {
         "epsilon": cost["nano_epsilon"],
         "rho": price.nano_rho,
         "delta": price.atto_delta,
@@ -169,4 +189,3 @@ def spend(connection: Connection, dataset: str, epoch: int, price: Price) -> boo
         "epsilon_room": MAX_SUM - cost["nano_epsilon"],
         "rho_room": MAX_SUM - price.nano_rho,
     }
-    return connection.execute(SPEND, asked).rowcount == 1

@@ -55,8 +55,8 @@ class Budgets:
     """lifetime_nano, least_nano, most_nano: in nano-epsilon. lifetime_atto_delta: in units of 1e-18.
 
     scopes, members: sorted, each once. members: pairs of a group and a principal in it.
-    least_nano, most_nano: what one question may cost; 0 for no such limit. A question without an epsilon costs what its
-        rho converts to at the lifetime's delta.
+    least_nano, most_nano: what one question, or one batch, may cost; 0 for no such limit. What has no epsilon costs
+        what its rho converts to at the lifetime's delta.
     source: 64 hexadecimal digits that say where the rows are, empty where that is not known. Datasets of one source are
         copies, and share a lifetime.
     separate: why this copy has a lifetime of its own nevertheless, in up to 190 characters; empty where it has not.
@@ -103,6 +103,29 @@ class Budgets:
         """What may be spent within a year by all together: the least of the lifetime and what the windows allow."""
         windows = (scope.cap_nano * SPANS[scope.span].a_year for scope in self.scopes if scope.kind == "dataset")
         return min(self.lifetime_nano, *windows, self.lifetime_nano)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLifetime:
+    """One lifetime over several datasets, as Budgets has one over each. datasets: sorted, each once.
+
+    Raises: ParameterError naming the field.
+    """
+
+    name: str
+    lifetime_nano: int
+    lifetime_atto_delta: int = 0
+    datasets: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_name("name", self.name)
+        require_lifetime(self.lifetime_nano, self.lifetime_atto_delta)
+        if not _all_are(str, self.datasets):
+            raise ParameterError("datasets", "it must be a tuple of names")
+        for dataset in self.datasets:
+            require_name("datasets", dataset)
+        object.__setattr__(self, "datasets", tuple(sorted(self.datasets)))
+        _require_once("datasets", self.datasets)
 
 
 def _all_are(kind: type, values: object) -> bool:

@@ -2,23 +2,28 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from dp.accounting.either_rule import Limits
-from dp.errors import DpError
+from dp.errors import DpError, ParameterError
 from dp.ledger import answers, policy_change
 from dp.ledger.answers import Claim, StoredAnswer
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import Status, read_status, require_lifetime
+from dp.ledger.budgets import Budgets, SharedLifetime
 from dp.ledger.charge import Bid, charge_or_serve
 from dp.ledger.checkpoint import head_after
+from dp.ledger.consent import SOFT_LIMIT_NANO, Consent
+from dp.ledger.copies import OWN_NAME
+from dp.ledger.declared import read_budgets
 from dp.ledger.errors import StoredAnswerError
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.place import Place
+from dp.ledger.policy_change import Declaration
 from dp.ledger.schema_version import create_schema, require_schema
+from dp.ledger.shared import SharedStatus, read_shared_of
 from dp.ledger.transaction import Transactions
 from dp.ledger.verify import AuditReport, verify
 from dp.request import Request, require_name, require_text
@@ -67,17 +72,69 @@ class Ledger:
         """
         create_schema(self._transactions)
 
-    def declare(self, dataset: str, lifetime_nano: int, *, lifetime_atto_delta: int = 0) -> bool:
-        """Set what the dataset may cost one person, all askers together. Whether that is a change; it is logged then.
+    def declare(
+        self,
+        dataset: str,
+        budgets: Budgets | int,
+        *,
+        lifetime_atto_delta: int = 0,
+        reason: str = "",
+        accept: bool = False,
+        soft_limit_nano: int = SOFT_LIMIT_NANO,
+    ) -> Declaration:
+        """Set what the dataset may cost one person, all askers together. It is logged where that is a change.
 
-        lifetime_atto_delta: 0 for a promise of epsilon alone; otherwise half of it is for the questions' own deltas,
-            and half buys a sum of rho that counts where the sum of epsilon is above the lifetime's.
-        Raises: ParameterError.
+        budgets: all of them; or an int, of the lifetime alone: what else was declared stays, and no reason is asked
+            for.
+        lifetime_atto_delta: beside an int; 0 for a promise of epsilon alone; otherwise half of it is for the questions'
+            own deltas, and half buys a sum of rho that counts where the sum of epsilon is above the lifetime's.
+        reason: why they change; not needed for the first ones.
+        accept: also where they are raised so that a year may cost one person more than the soft limit. The first ones
+            are only warned of.
+        Raises: ParameterError, SoftLimitError.
         """
         require_name("dataset", dataset)
-        require_lifetime(lifetime_nano, lifetime_atto_delta)
-        limits = Limits.of(lifetime_nano, lifetime_atto_delta)
-        return self._run(lambda c, _: policy_change.declare(c, self._log, dataset, limits, lifetime_atto_delta))
+        if isinstance(budgets, Budgets):
+            consent = Consent(reason, accept, soft_limit_nano)
+            return self._run(lambda c, _: policy_change.declare(c, self._log, dataset, budgets, consent))
+        require_lifetime(budgets, lifetime_atto_delta)
+        return self._run(
+            lambda c, _: policy_change.declare_lifetime(c, self._log, dataset, budgets, lifetime_atto_delta)
+        )
+
+    def share_lifetime(
+        self,
+        name: str,
+        lifetime_nano: int,
+        datasets: Iterable[str],
+        *,
+        lifetime_atto_delta: int = 0,
+        reason: str = "",
+        accept: bool = False,
+        soft_limit_nano: int = SOFT_LIMIT_NANO,
+    ) -> Declaration:
+        """Set what several datasets may cost one person together, beside what each may. It begins with what they spent.
+
+        A dataset that is taken out leaves what it has spent behind, and brings along all of it when it comes back.
+        Raises: ParameterError, SoftLimitError, UnknownDatasetError.
+        """
+        if name.startswith(OWN_NAME):
+            raise ParameterError("name", f"lifetimes called {OWN_NAME!r}... are the ledger's own; choose another")
+        shared = SharedLifetime(name, lifetime_nano, lifetime_atto_delta, tuple(datasets))
+        consent = Consent(reason, accept, soft_limit_nano)
+        return self._run(lambda c, _: policy_change.share_lifetime(c, self._log, shared, consent))
+
+    def budgets(self, dataset: str) -> Budgets:
+        """As they were declared last. Raises: UnknownDatasetError."""
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            return policy_change.require_declared(read_budgets(connection, dataset), dataset)
+
+    def shared_lifetimes(self, dataset: str) -> tuple[SharedStatus, ...]:
+        """Those that the dataset is under, also such as the ledger made for copies of one source."""
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            return read_shared_of(connection, dataset)
 
     def advance_epoch(self, dataset: str, reason: str) -> int:
         """Say that the data is new: questions get new answers, at a new charge. The budget is the same one.
@@ -91,7 +148,7 @@ class Ledger:
         """Raises: UnknownDatasetError."""
         with self._transactions.snapshot() as connection:
             self._require_schema(connection)
-            return policy_change.require_status(read_status(connection, dataset), dataset)
+            return policy_change.require_declared(read_status(connection, dataset), dataset)
 
     def charge(self, request: Request) -> Claim | bytes:
         """Spend the request's price, before the data is read; or the stored answer if there is one.

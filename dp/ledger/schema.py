@@ -67,6 +67,8 @@ budget = Table(
     *_lifetime(),
     # A digest of where the rows are; empty where it is not known. Datasets of one source are copies of each other.
     Column("source", _exact(64), nullable=False, server_default=""),
+    # Why it has a lifetime of its own nevertheless; empty where it has not.
+    Column("separate", _exact(NAME_CHARACTERS), nullable=False, server_default=""),
     # Of one question; 0 for no such limit.
     _later("least_nano_epsilon"),
     _later("most_nano_epsilon"),
@@ -109,7 +111,7 @@ scope = Table(
     "noisevault_scope",
     metadata,
     *_scope(),
-    # Null in the row of an analyst who has what each analyst has.
+    # Null in the row of an analyst who has what each analyst has, and of what is declared no more: it counts on.
     Column("cap_nano_epsilon", BigInteger, nullable=True),
     # The last bucket of time that the sum goes up to, and the sum of the window that ends with it.
     Column("bucket", BigInteger, nullable=False),

@@ -25,6 +25,7 @@ ADDED: Final[dict[int, tuple[tuple[Table, Column[Any]], ...]]] = {
     ),
     2: (
         (budget, budget.c.source),
+        (budget, budget.c.separate),
         (budget, budget.c.least_nano_epsilon),
         (budget, budget.c.most_nano_epsilon),
         (charge, charge.c.charged_at),

@@ -1,0 +1,56 @@
+"""Copies: datasets of one source hold the same persons' rows, so that they share a lifetime under any name."""
+
+from typing import Final
+
+from sqlalchemy import Connection, select
+
+from dp.ledger.audit import AuditHead, AuditLog
+from dp.ledger.budgets import Budgets, SharedLifetime
+from dp.ledger.consent import Consent
+from dp.ledger.schema import budget
+from dp.ledger.shared import read_shared, read_shared_of, write_shared
+from dp.nano import show
+
+# No operator's lifetime is called so.
+OWN_NAME: Final = "copies of "
+
+
+def share_among_copies(
+    connection: Connection, log: AuditLog, head: AuditHead, dataset: str, budgets: Budgets, consent: Consent
+) -> tuple[AuditHead, tuple[str, ...]]:
+    """Bring the lifetime of the dataset's copies to what is declared now. The head after that, and what to warn of.
+
+    Its cap is the smallest of theirs. A dataset that is of another source now, or declared separate, leaves; what it
+    has spent stays in the sum.
+    """
+    name = OWN_NAME + budgets.source if budgets.source and not budgets.separate else ""
+    for left in read_shared_of(connection, dataset):
+        if left.name.startswith(OWN_NAME) and left.name != name:
+            others = tuple(each for each in left.datasets if each != dataset)
+            rest = SharedLifetime(left.name, left.status.lifetime, left.status.lifetime_atto_delta, others)
+            head = write_shared(connection, log, head, rest, consent)
+    if not name:
+        return head, ()
+    of_source = select(budget).where(budget.c.source == budgets.source, budget.c.separate == "")
+    rows = connection.execute(of_source).mappings().all()
+    others = tuple(sorted(row["dataset"] for row in rows if row["dataset"] != dataset))
+    before = read_shared(connection, name)
+    if not others and before is None:
+        return head, ()
+    declared = SharedLifetime(
+        name,
+        min(row["lifetime_nano_epsilon"] for row in rows),
+        min(row["lifetime_atto_delta"] for row in rows),
+        (dataset, *others),
+    )
+    if before is None or before.declared != declared:
+        head = write_shared(connection, log, head, declared, consent)
+    after = read_shared(connection, name)
+    if after is None or not others:
+        return head, ()
+    warning = (
+        f"dataset {dataset!r} has the rows of {', '.join(map(repr, others))}: together they may cost epsilon"
+        f" {show(after.status.lifetime)}, of which {show(after.status.remaining)} is left; declare it separate, with"
+        " the reason, where it is no copy"
+    )
+    return head, (warning,)
