@@ -57,12 +57,15 @@ class Batch:
         if len(ordered) == 1:
             return cls(first, ordered)
         texts = tuple(one.request.question_text for one in ordered)
+        columns = tuple(sorted({column for one in ordered for column in one.request.columns}))
         request = replace(
             first,
             question_text=canonical({"format": FORMAT, "questions": texts}).decode(),
             price=price,
             parameters=canonical({"format": FORMAT, "questions": tuple(map(_parameters, ordered))}).decode(),
             group_labels=(),
+            columns=columns,
+            column_prices=tuple(_price_of(column, ordered) for column in columns),
         )
         return cls(request, ordered)
 
@@ -74,6 +77,11 @@ def batch_price(prices: Sequence[Price], atto_delta: int) -> Price:
     """
     planned = plan(prices, atto_delta)
     return prices[0] if len(prices) == 1 else planned.price
+
+
+def _price_of(column: str, questions: Sequence[BatchQuestion]) -> Price:
+    """What the questions that touch a column cost together, one by one."""
+    return plan([one.request.price for one in questions if column in one.request.columns], 0).price
 
 
 def _parameters(one: BatchQuestion) -> dict[str, str | int | tuple[str, ...] | None]:

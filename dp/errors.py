@@ -1,5 +1,8 @@
 """The errors of dp: one root, and no message or attribute that ever holds a data value."""
 
+from datetime import UTC, datetime
+from typing import Self
+
 from dp.nano import show, show_atto
 
 
@@ -19,19 +22,37 @@ class ParameterError(DpError):
 
 
 class BudgetExhaustedError(DpError):
-    """The answer would cost more than the dataset's lifetime budget has left. Nothing was charged."""
+    """The answer would cost more than what a budget of the dataset has left. Nothing was charged."""
 
-    def __init__(self, dataset: str, asked: int, remaining: int, unit: str = "epsilon") -> None:
-        """asked, remaining: of the unit that is short: epsilon or rho in 1e-9, or delta in 1e-18."""
+    def __init__(
+        self,
+        dataset: str,
+        asked: int,
+        remaining: int,
+        unit: str = "epsilon",
+        *,
+        scope: str = "",
+        refills_at: int | None = None,
+    ) -> None:
+        """asked, remaining: of the unit that is short: epsilon or rho in 1e-9, or delta in 1e-18.
+
+        scope: whose budget it is, where it is not the lifetime of the dataset alone. refills_at: when the question will
+            fit if nothing else is asked, in microseconds since 1970, UTC; None for never.
+        """
         self.dataset = dataset
         self.asked = asked
         self.remaining = remaining
         self.unit = unit
+        self.scope = scope
+        self.refills_at = refills_at
         costs, left = (show_atto(n) if unit == "delta" else show(n) for n in (asked, remaining))
+        whose = f"{scope} of dataset {dataset!r}" if scope else f"dataset {dataset!r}"
         smaller = f"ask with a smaller {unit}" if remaining or unit == "epsilon" else "ask in epsilon alone"
         why = "" if remaining or unit == "epsilon" else f" (without a lifetime delta there is no {unit} to spend)"
+        if refills_at is not None:
+            smaller += f", wait until {datetime.fromtimestamp(refills_at // 1_000_000, UTC):%Y-%m-%d %H:%M} UTC"
         super().__init__(
-            f"this answer costs {unit} {costs} a person and dataset {dataset!r} has {left} left{why};"
+            f"this answer costs {unit} {costs} a person and {whose} has {left} left{why};"
             f" {smaller}, or ask again a question that was answered before, which costs nothing"
         )
 
@@ -46,6 +67,10 @@ class LedgerError(DpError):
 
 class UnknownDatasetError(LedgerError):
     """The ledger has no budget for a dataset of this name."""
+
+    @classmethod
+    def of(cls, dataset: str) -> Self:
+        return cls(f"dataset {dataset!r} has no budget in this ledger; declare its lifetime epsilon first")
 
 
 class RequestConflictError(LedgerError):

@@ -1,7 +1,7 @@
 """A charge: epsilon spent on one question, recorded before the data is read.
 
-lock the audit head -> a released answer? give it -> spend, if it fits -> append to the log -> commit
-                                                      or refuse, and log that
+lock the audit head -> a released answer? give it -> room in every budget? spend -> append to the log -> commit
+                                                     or refuse, and log that
 """
 
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, func, insert, select
 
-from dp.errors import BudgetExhaustedError, DpError, UnknownDatasetError
+from dp.errors import DpError
 from dp.ledger.answers import Claim, StoredAnswer, digest, find_answer, serve_again
 from dp.ledger.audit import AuditHead, AuditLog
-from dp.ledger.budget import Status, cost_of, read_status, spend
-from dp.ledger.errors import StaleEpochError
+from dp.ledger.budget import cost_of
 from dp.ledger.place import Place, at_place
+from dp.ledger.room import Asked, Refusal, Room, find_room
 from dp.ledger.schema import charge
 from dp.price import Price
 
@@ -32,6 +32,13 @@ class Bid:
     principal: str
     price: Price
     sealed_question: bytes
+    columns: tuple[str, ...] = ()
+    column_prices: tuple[Price, ...] = ()
+
+    @property
+    def asked(self) -> Asked:
+        place = self.place
+        return Asked(place.dataset, place.epoch, self.principal, self.price, self.columns, self.column_prices)
 
 
 def charge_or_serve(connection: Connection, log: AuditLog, bid: Bid, *, unsure: bool) -> Claim | StoredAnswer | DpError:
@@ -45,9 +52,12 @@ def charge_or_serve(connection: Connection, log: AuditLog, bid: Bid, *, unsure: 
     stored = find_answer(connection, bid.place)
     if stored is not None:
         return serve_again(connection, log, head, stored, bid.principal)
-    if not spend(connection, bid.place.dataset, bid.place.epoch, bid.price):
-        return _refuse(connection, log, head, bid)
-    return _record(connection, log, head, bid)
+    at = log.now()
+    room = find_room(connection, bid.asked, at)
+    if isinstance(room, Refusal):
+        return _refuse(connection, log, head, bid, room, at)
+    room.spend(connection)
+    return _record(connection, log, head, bid, room, at)
 
 
 def _find_charge(connection: Connection, bid: Bid) -> Claim | None:
@@ -56,7 +66,7 @@ def _find_charge(connection: Connection, bid: Bid) -> Claim | None:
     return None if row is None else Claim(bid.charge_id, bid.place, row.attempt, bid.principal)
 
 
-def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) -> Claim:
+def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, room: Room, at: int) -> Claim:
     before = connection.scalar(LAST_ATTEMPT, bid.place.fields())
     claim = Claim(bid.charge_id, bid.place, (before or 0) + 1, bid.principal)
     cost = cost_of(bid.price)
@@ -64,8 +74,10 @@ def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) ->
         connection,
         head,
         "charge",
+        at=at,
         **bid.place.fields(),
         **cost,
+        scopes=room.fields(),
         attempt=claim.attempt,
         charge=claim.charge_id,
         principal=bid.principal,
@@ -79,34 +91,22 @@ def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) ->
         "principal": bid.principal,
         "sealed_question": bid.sealed_question,
         "audit_sequence": head.sequence,
+        "charged_at": at,
     }
     connection.execute(RECORD, row)
     return claim
 
 
-def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) -> DpError:
-    place = bid.place
-    status = read_status(connection, place.dataset)
-    error: DpError
-    if status is None:
-        reason = "unknown dataset"
-        error = UnknownDatasetError(
-            f"dataset {place.dataset!r} has no budget in this ledger; declare its lifetime epsilon first"
-        )
-    elif status.epoch != place.epoch:
-        reason, error = "stale epoch", StaleEpochError(place.dataset, place.epoch, status.epoch)
-    else:
-        reason, error = "budget exhausted", _exhausted(status, bid.price)
+def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, refusal: Refusal, at: int) -> DpError:
     log.append(
-        connection, head, "refusal", **place.fields(), **cost_of(bid.price), principal=bid.principal, reason=reason
+        connection,
+        head,
+        "refusal",
+        at=at,
+        **bid.place.fields(),
+        **cost_of(bid.price),
+        principal=bid.principal,
+        reason=refusal.reason,
+        short=refusal.short,
     )
-    return error
-
-
-def _exhausted(status: Status, price: Price) -> BudgetExhaustedError:
-    """Says what is short: what would help to ask less of."""
-    if price.atto_delta > status.remaining_atto_delta:
-        return BudgetExhaustedError(status.dataset, price.atto_delta, status.remaining_atto_delta, "delta")
-    if price.nano_epsilon is None:
-        return BudgetExhaustedError(status.dataset, price.nano_rho, status.remaining_nano_rho, "rho")
-    return BudgetExhaustedError(status.dataset, price.nano_epsilon, status.largest_question)
+    return refusal.error

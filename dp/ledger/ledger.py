@@ -153,13 +153,13 @@ class Ledger:
     def charge(self, request: Request) -> Claim | bytes:
         """Spend the request's price, before the data is read; or the stored answer if there is one.
 
-        Raises: BudgetExhaustedError, StaleEpochError or UnknownDatasetError, each logged, nothing spent;
-            StoredAnswerError.
+        Raises: BudgetExhaustedError, QuestionPriceError, StaleEpochError or UnknownDatasetError, each logged, nothing
+            spent; StoredAnswerError.
         """
         place = Place.of(request, self._question)
         charge_id = self._draw(16).hex()
         sealed = self._sealer.seal(request.question_text.encode(), place.question_aad(charge_id))
-        bid = Bid(charge_id, place, request.principal, request.price, sealed)
+        bid = Bid(charge_id, place, request.principal, request.price, sealed, request.columns, request.column_prices)
         outcome = self._run(lambda c, unsure: charge_or_serve(c, self._log, bid, unsure=unsure))
         if isinstance(outcome, DpError):
             raise outcome

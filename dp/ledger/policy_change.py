@@ -95,7 +95,5 @@ def advance_epoch(connection: Connection, log: AuditLog, dataset: str, reason: s
 def require_declared(found: Found | None, dataset: str) -> Found:
     """What was found of a dataset. Raises: UnknownDatasetError where that is nothing."""
     if found is None:
-        raise UnknownDatasetError(
-            f"dataset {dataset!r} has no budget in this ledger; declare its lifetime epsilon first"
-        )
+        raise UnknownDatasetError.of(dataset)
     return found

@@ -5,13 +5,17 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, func, select
 
+from dp.accounting.either_rule import Spent
 from dp.errors import AuditError
 from dp.ledger.answers import digest, stored_bytes
 from dp.ledger.budget import FIRST_EPOCH
+from dp.ledger.recount_scopes import ScopeRecount
+from dp.ledger.recount_shared import LIMITS, SharedRecount
 from dp.ledger.schema import answer, budget, charge
 
 COST: Final = ("nano_epsilon", "nano_rho", "atto_delta", "unbounded")
-LIMITS: Final = ("lifetime_nano_epsilon", "lifetime_atto_delta", "question_atto_delta", "lifetime_nano_rho")
+# What is declared beside the lifetime, and what it is where nothing is.
+BESIDE: Final[dict[str, int | str]] = {"least_nano_epsilon": 0, "most_nano_epsilon": 0, "source": "", "separate": ""}
 # What a row and the entry that records it have in common, and where the sealed bytes are.
 PLACE: Final = ("visibility", "dataset", "epoch", "question_mac", "attempt")
 SAME: Final = {"charge": (*PLACE, "principal", *COST), "answer": PLACE}
@@ -22,8 +26,10 @@ class Recount:
     """Grows entry by entry, in the order of the log."""
 
     def __init__(self) -> None:
-        self.budgets: dict[str, dict[str, int]] = {}
+        self.budgets: dict[str, dict[str, Any]] = {}
         self.rows = {"charge": 0, "answer": 0}
+        self.scopes = ScopeRecount()
+        self.shared = SharedRecount()
 
     def add(self, entry: Mapping[str, Any]) -> None:
         kind = entry["kind"]
@@ -32,12 +38,17 @@ class Recount:
         if kind == "policy":
             nothing = {"epoch": FIRST_EPOCH, **{f"spent_{unit}": 0 for unit in COST}}
             counters = self.budgets.setdefault(entry["dataset"], nothing)
-            counters.update({limit: entry[limit] for limit in LIMITS})
+            counters.update({field: entry[field] for field in (*LIMITS, *BESIDE)})
+            self.scopes.declare(entry)
+        elif kind == "lifetime":
+            self.shared.declare(entry, {dataset: _spent(each) for dataset, each in self.budgets.items()})
         elif kind == "epoch":
             self.budgets[entry["dataset"]]["epoch"] = entry["epoch"]
         elif kind == "charge":
             for unit in COST:
                 self.budgets[entry["dataset"]][f"spent_{unit}"] += entry[unit]
+            self.scopes.charge(entry)
+            self.shared.charge(entry["dataset"], Spent(*(entry[unit] for unit in COST)))
 
     def require_same(self, connection: Connection) -> None:
         """Raises: AuditError naming the budget, or the table, that is not what the log says."""
@@ -52,18 +63,32 @@ class Recount:
                     raise AuditError(
                         f"the budget of dataset {dataset!r} has {name} {found[dataset][name]}, the log gives {expected}"
                     )
+        self.scopes.require_same(connection)
+        self.shared.require_same(connection)
         for table, expected in ((charge, self.rows["charge"]), (answer, self.rows["answer"])):
             if connection.scalar(select(func.count()).select_from(table)) != expected:
                 raise AuditError(f"table {table.name} holds rows that the log does not know")
 
 
+def _spent(counters: Mapping[str, Any]) -> Spent:
+    return Spent(*(counters[f"spent_{unit}"] for unit in COST))
+
+
 def with_unsaid(entry: dict[str, Any]) -> dict[str, Any]:
-    """The entry with what those of version 1 did not say: every price had an epsilon, and no lifetime a sum of rho."""
+    """The entry with what those of earlier versions did not say.
+
+    Of version 1: every price had an epsilon, and no lifetime a sum of rho. Of version 2: a lifetime stood alone.
+    """
     if entry["kind"] == "charge":
         entry.setdefault("unbounded", 0)
+        entry.setdefault("scopes", [])
     elif entry["kind"] == "policy":
         entry.setdefault("question_atto_delta", entry["lifetime_atto_delta"])
         entry.setdefault("lifetime_nano_rho", 0)
+        for name, nothing in BESIDE.items():
+            entry.setdefault(name, nothing)
+        entry.setdefault("scopes", [])
+        entry.setdefault("members", [])
     return entry
 
 

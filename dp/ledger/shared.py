@@ -59,7 +59,7 @@ def write_shared(
     joining = set(declared.datasets) - set(before.datasets if before else ())
     rows = connection.execute(select(budget).where(budget.c.dataset.in_(joining))).mappings().all()
     for dataset in sorted(joining - {row["dataset"] for row in rows}):
-        raise UnknownDatasetError(f"dataset {dataset!r} has no budget in this ledger; declare its lifetime first")
+        raise UnknownDatasetError.of(dataset)
     sums = joined(
         before.status.sums if before else Spent(), (status_of(row, row["dataset"], row["epoch"]).sums for row in rows)
     )

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dp.ledger.recount import Recount
+from dp.ledger.recount import Recount, with_unsaid
 
 charges = st.fixed_dictionaries(
     {
@@ -40,7 +40,7 @@ def test_only_charges_count_and_each_for_its_own_dataset(entries: list[dict[str,
         _policy("a", 7),
         {"kind": "epoch", "dataset": "b", "epoch": 2},
     ):
-        recount.add(entry)
+        recount.add(with_unsaid(dict(entry)))
     for dataset, lifetime, epoch in (("a", 7, 1), ("b", 6, 2)):
         counters = recount.budgets[dataset]
         assert (counters["lifetime_nano_epsilon"], counters["epoch"]) == (lifetime, epoch)
