@@ -3,20 +3,38 @@
 from dp.ledger.answers import Claim
 from dp.ledger.audit import AuditHead
 from dp.ledger.budget import Status
-from dp.ledger.errors import LedgerUnavailableError, StaleEpochError, StoredAnswerError
+from dp.ledger.budgets import Budgets, Scope, SharedLifetime
+from dp.ledger.errors import (
+    LedgerUnavailableError,
+    QuestionPriceError,
+    SoftLimitError,
+    StaleEpochError,
+    StoredAnswerError,
+)
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.ledger import Ledger
+from dp.ledger.policy_change import Declaration
+from dp.ledger.scope_status import ScopeStatus
+from dp.ledger.shared import SharedStatus
 from dp.ledger.verify import AuditReport
 
 __all__ = [
     "AuditHead",
     "AuditMacs",
     "AuditReport",
+    "Budgets",
     "Claim",
+    "Declaration",
     "Ledger",
     "LedgerUnavailableError",
     "Mac",
+    "QuestionPriceError",
+    "Scope",
+    "ScopeStatus",
     "Sealer",
+    "SharedLifetime",
+    "SharedStatus",
+    "SoftLimitError",
     "StaleEpochError",
     "Status",
     "StoredAnswerError",

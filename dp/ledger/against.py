@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, RowMapping, and_, bindparam, or_, select
+from sqlalchemy import BindParameter, Connection, RowMapping, and_, bindparam, or_, select
 
 from dp.ledger.budget import Status, status_of
 from dp.ledger.counter import Counter, ScopeRow, counters_of
 from dp.ledger.schema import budget, scope, scope_member, shared_lifetime, shared_member
 from dp.ledger.scope_rows import sums_of
 
-_PRINCIPAL: Final = bindparam("principal")
+_PRINCIPAL: Final[BindParameter[str]] = bindparam("principal")
 _GROUPS: Final = select(scope_member.c.subject).where(
     scope_member.c.dataset == bindparam("of_dataset"), scope_member.c.principal == _PRINCIPAL
 )

@@ -71,17 +71,15 @@ class AuditLog:
             raise AuditError("the row of table noisevault_audit_head was changed: verify the audit, restore the ledger")
         return AuditHead(row.sequence, row.mac)
 
-    def append(
-        self, connection: Connection, head: AuditHead, kind: str, *, at: int | None = None, **fields: Plain
-    ) -> AuditHead:
-        """Write one entry after the locked head, and give the new head. at: when, if that was looked up before."""
+    def append(self, connection: Connection, head: AuditHead, kind: str, **fields: Plain) -> AuditHead:
+        """Write one entry after the locked head, and give the new head. Its field `at` is now, unless it is given."""
         mac = self.macs.newest()
         sequence = head.sequence + 1
         key = mac.key_id.hex()
         entry = canonical(
             {
                 **fields,
-                "at": self.now() if at is None else at,
+                "at": fields["at"] if "at" in fields else self.now(),
                 "format": FORMAT,
                 "key": key,
                 "kind": kind,

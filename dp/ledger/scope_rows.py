@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
-from sqlalchemy import BigInteger, Connection, bindparam, func, insert, select, tuple_, update
+from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, func, insert, select, tuple_, update
 
 from dp.errors import LedgerError
 from dp.ledger.counter import Counter, Key
@@ -15,7 +15,7 @@ from dp.ledger.declared import KEY, insert_scope
 from dp.ledger.schema import scope, scope_bucket
 
 _NAMES: Final = KEY[1:]
-_DATASET: Final = bindparam("of_dataset")
+_DATASET: Final[BindParameter[str]] = bindparam("of_dataset")
 _NANO: Final = bindparam("nano", type_=BigInteger)
 _AS_READ: Final = tuple_(*(scope.c[name] for name in (*_NAMES, "bucket", "spent_nano_epsilon"))).in_(
     bindparam("rows", expanding=True)
