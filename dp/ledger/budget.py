@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Connection, Table, Update, and_, bindparam, insert, or_, select, update
+from sqlalchemy import BigInteger, Connection, RowMapping, Table, Update, and_, bindparam, insert, or_, select, update
 
 from dp.accounting.either_rule import Limits, Spent
 from dp.errors import ParameterError
@@ -106,10 +106,10 @@ class Status:
 
 def read_status(connection: Connection, dataset: str) -> Status | None:
     row = connection.execute(select(budget).where(budget.c.dataset == dataset)).mappings().one_or_none()
-    return None if row is None else status_of(dict(row), row["dataset"], row["epoch"])
+    return None if row is None else status_of(row, row["dataset"], row["epoch"])
 
 
-def status_of(row: Mapping[str, Any], dataset: str, epoch: int) -> Status:
+def status_of(row: RowMapping | Mapping[str, Any], dataset: str, epoch: int) -> Status:
     """row: of the table of budgets, or of shared lifetimes."""
     return Status(
         dataset=dataset,

@@ -63,16 +63,38 @@ def charge_rounds(barrier: Any, url: str, name: str, nano: int, rounds: int) -> 
         return os.urandom(size)
 
     ledger = ledger_on(engine, draw=draw)
-    won = []
-    for number in range(rounds):
-        try:
-            ledger.charge(a_request(nano, f"question of {name}", dataset=f"round {number}", principal=name))
-        except BudgetExhaustedError:
-            won.append(False)
-        else:
-            won.append(True)
+    won = [
+        charged(ledger, nano, f"question of {name}", dataset=f"round {number}", principal=name)
+        for number in range(rounds)
+    ]
     engine.dispose()
     return won
+
+
+def charge_two_datasets(barrier: Any, url: str, number: int, nano: int, rounds: int) -> list[bool]:
+    """As charge_rounds(), but half of the processes charge one dataset of the round and half the other."""
+    engine = create_engine(url)
+
+    def draw(size: int) -> bytes:
+        barrier.wait()
+        return os.urandom(size)
+
+    ledger, half, who = ledger_on(engine, draw=draw), "ab"[number % 2], f"analyst {number}"
+    won = [
+        charged(ledger, nano, "one", dataset=f"round {round_} {half}", principal=who, columns=("age",))
+        for round_ in range(rounds)
+    ]
+    engine.dispose()
+    return won
+
+
+def charged(ledger: Ledger, nano: int, text: str, **others: Any) -> bool:
+    """Whether the question fitted."""
+    try:
+        ledger.charge(a_request(nano, text, **others))
+    except BudgetExhaustedError:
+        return False
+    return True
 
 
 def first_ever_charge(barrier: Any, url: str, name: str, nano: int) -> list[bool]:

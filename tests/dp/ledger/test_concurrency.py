@@ -3,9 +3,10 @@
 import pytest
 from sqlalchemy import Engine, create_engine, func, select
 
+from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.ledger import Ledger
 from dp.ledger.schema import budget
-from tests.dp.ledger.charging import charge_rounds, first_ever_charge, together
+from tests.dp.ledger.charging import charge_rounds, charge_two_datasets, first_ever_charge, together
 from tests.dp.ledger.sealing import ledger_on
 from tests.sizes import sized
 
@@ -36,6 +37,32 @@ def test_k23_01_of_eight_tenths_exactly_five_fit_into_a_half(empty: Ledger, data
     results = together(charge_rounds, [(database_url, f"analyst {n}", EPSILON // 10, rounds) for n in range(8)])
     assert [sum(round_) for round_ in zip(*results, strict=True)] == [5] * rounds
     assert {empty.status(f"round {number}").remaining for number in range(rounds)} == {0}
+    empty.verify_audit()
+
+
+@pytest.mark.parametrize(("processes", "nano", "rounds"), [(2, 300, (5, 50)), (8, 100, (3, 50)), (32, 100, (1, 50))])
+def test_k23_01_over_several_scopes_exactly_as_many_fit_as_the_tightest_allows(
+    empty: Ledger, database_url: str, processes: int, nano: int, rounds: tuple[int, int]
+) -> None:
+    """Two datasets that share a lifetime of 500: no one of their scopes allows more than 400 of either."""
+    members = tuple(("all", f"analyst {number}") for number in range(processes))
+    kinds = (("dataset", "", "day"), ("column", "age", "week"), ("analyst", "", "ever"), ("group", "all", "month"))
+    scopes = tuple(Scope(*kind, 400) for kind in kinds)
+    names = [[f"round {number} {half}" for half in "ab"] for number in range(sized(*rounds))]
+    for pair in names:
+        for name in pair:
+            empty.declare(name, Budgets(1000, scopes=scopes, members=members))
+        empty.share_lifetime(f"both of {pair[0]}", 500, pair)
+    results = together(charge_two_datasets, [(database_url, n, nano, len(names)) for n in range(processes)])
+    fit = 500 // nano
+    assert [sum(round_) for round_ in zip(*results, strict=True)] == [fit] * len(names)
+    for pair in names:
+        spent = [empty.status(name).spent for name in pair]
+        assert sum(spent) == fit * nano == empty.shared_lifetimes(pair[0])[0].status.spent
+        for name, own in zip(pair, spent, strict=True):
+            of_all = [status for status in empty.scopes(name) if status.scope.kind != "analyst"]
+            assert {status.spent_nano for status in of_all} == {own}
+            assert sum(status.spent_nano for status in empty.scopes(name)) == 4 * own
     empty.verify_audit()
 
 

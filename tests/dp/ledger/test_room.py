@@ -17,6 +17,7 @@ from dp.ledger.room import stand_alone
 from dp.ledger.schema import charge
 from dp.ledger.spans import DAY, HOUR
 from dp.price import Price
+from tests.dp.ledger.charging import charged
 from tests.dp.ledger.sealing import a_request, fresh_ledger, ledger_on
 from tests.dp.ledger.test_policy_change import entries
 from tests.sizes import sized
@@ -47,14 +48,6 @@ def timed(engine: Engine, clock: Clock) -> Ledger:
 
 def declare(ledger: Ledger, *scopes: Scope, **others: Any) -> None:
     ledger.declare("people", Budgets(others.pop("lifetime_nano", 5 * EPSILON), scopes=scopes, **others))
-
-
-def charged(ledger: Ledger, nano: int, text: str, **others: Any) -> bool:
-    try:
-        ledger.charge(a_request(nano, text, **others))
-    except BudgetExhaustedError:
-        return False
-    return True
 
 
 def test_a_day_refills_when_its_hour_has_left_the_window_and_the_lifetime_does_not(timed: Ledger, clock: Clock) -> None:
