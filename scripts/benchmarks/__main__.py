@@ -12,6 +12,7 @@ from rich.table import Table
 from scripts.benchmarks import (
     field_object,
     keys,
+    ledger,
     looking_up,
     maintaining,
     mapping,
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count | Works]]] = {
     "field": field_object.comparisons,
     "jobs": reencrypting.comparisons,
     "keys": keys.comparisons,
+    "ledger": ledger.comparisons,
     "lookups": looking_up.comparisons,
     "maintain": maintaining.comparisons,
     "mapping": mapping.comparisons,
