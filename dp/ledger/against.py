@@ -17,7 +17,7 @@ _GROUPS: Final = select(scope_member.c.subject).where(
 )
 _APPLIES: Final = or_(
     scope.c.kind == "dataset",
-    and_(scope.c.kind == "column", scope.c.subject.in_(bindparam("columns", expanding=True))),
+    scope.c.kind == "column",  # which of them is looked at here: IN would be another statement for each number of them
     and_(scope.c.kind == "analyst", or_(scope.c.subject == "", scope.c.subject == _PRINCIPAL)),
     and_(scope.c.kind == "group", scope.c.subject.in_(_GROUPS)),
 )
@@ -54,20 +54,21 @@ def read_against(
     connection: Connection, dataset: str, principal: str, columns: Sequence[str], at: int
 ) -> Against | None:
     """None where the dataset has no budget. at: microseconds since 1970, UTC."""
-    asked = {"of_dataset": dataset, "principal": principal, "columns": list(columns)}
+    asked = {"of_dataset": dataset, "principal": principal}
     rows = connection.execute(FIND, asked).mappings().all()
     if not rows:
         return None
     # Each shared lifetime stands beside each scope.
     shared = {row["shared_name"]: row for row in rows if row["shared_name"] is not None}
     scopes = {_scope_row(row) for row in rows if row["scope_kind"] is not None}
+    touched = [row for row in scopes if row.kind != "column" or row.subject in columns]
     first = rows[0]
     return Against(
         status_of(first, dataset, first["epoch"]),
         first["least_nano_epsilon"],
         first["most_nano_epsilon"],
         tuple(status_of(_shared(row), name, 0) for name, row in sorted(shared.items())),
-        counters_of(scopes, principal, at, sums_of(connection, dataset)),
+        counters_of(touched, principal, at, sums_of(connection, dataset)),
     )
 
 
