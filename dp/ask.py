@@ -35,8 +35,9 @@ def ask(ledger: Ledger, request: Request, question: Question, read: Read, *, sal
     read: gives the rows, with ties made from the same salt. It is called after the charge, and only then.
     salt: of the tie breaks, fixed per dataset.
 
-    Raises: ParameterError, BudgetExhaustedError, StaleEpochError, UnknownDatasetError or LedgerUnavailableError before
-        anything is read; StoredAnswerError; NotReleasedError for whatever goes wrong after the charge.
+    Raises: ParameterError, BudgetExhaustedError, StaleEpochError, UnknownDatasetError, RequestIdError or
+        LedgerUnavailableError before anything is read; StoredAnswerError; NotReleasedError for whatever goes wrong
+        after the charge, and for a request id whose charge has no answer, or none yet.
     """
     return ask_with_random(ledger, request, question, read, salt=salt, random=OperatingSystemRandom())
 
@@ -72,10 +73,7 @@ def charged_once(
     with suppress(Exception):  # it is pending then, in the log as a charge without an answer
         ledger.record_unreleased(claim, cause)
     # Outside the handler: no cause, no context, and no frame that saw a row.
-    raise NotReleasedError(
-        f"charged, not released: no answer could be given for dataset {request.dataset!r}, and the charge stays spent;"
-        " tell an operator, who finds it in the audit log; to ask again is to be charged again"
-    )
+    raise NotReleasedError(request.dataset)
 
 
 def validate(request: Request, question: Question) -> None:

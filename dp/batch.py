@@ -42,7 +42,7 @@ class Batch:
 
         atto_delta: what the batch may use beside the questions' own deltas, in units of 1e-18.
         Raises: ParameterError for no question, for what no question could be asked at, for two with the same text, and
-            where they differ in the dataset, its epoch, who asks, or among whom answers are shared.
+            where they differ in the dataset, its epoch, who asks, the request id, or among whom answers are shared.
         """
         price = batch_price([one.request.price for one in questions], atto_delta)
         for one in questions:
@@ -52,8 +52,9 @@ class Batch:
         for one, next_one in pairwise(ordered):
             if one.request.question_text == next_one.request.question_text:
                 raise ParameterError("questions", "a batch has each question once; leave the second one out")
-        if len({(r.dataset, r.epoch, r.visibility, r.principal) for r in (one.request for one in ordered)}) > 1:
-            raise ParameterError("requests", "those of a batch have one dataset, epoch, principal and sharing")
+        every = [one.request for one in ordered]
+        if len({(r.dataset, r.epoch, r.visibility, r.principal, r.request_id) for r in every}) > 1:
+            raise ParameterError("requests", "those of a batch have one dataset, epoch, principal, sharing and id")
         if len(ordered) == 1:
             return cls(first, ordered)
         texts = tuple(one.request.question_text for one in ordered)

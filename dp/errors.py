@@ -68,17 +68,33 @@ class LedgerError(DpError):
 class UnknownDatasetError(LedgerError):
     """The ledger has no budget for a dataset of this name."""
 
-    @classmethod
-    def of(cls, dataset: str) -> Self:
-        return cls(f"dataset {dataset!r} has no budget in this ledger; declare its lifetime epsilon first")
+    def __init__(self, dataset: str) -> None:
+        self.dataset = dataset
+        super().__init__(f"dataset {dataset!r} has no budget in this ledger; declare its lifetime epsilon first")
 
 
-class RequestConflictError(LedgerError):
-    """A request id was used before, for another question or by another principal."""
+class RequestIdError(LedgerError):
+    """The principal used this request id before, for another question. Nothing was charged."""
+
+    def __init__(self, dataset: str) -> None:
+        """dataset: of the new question."""
+        self.dataset = dataset
+        super().__init__(
+            f"this request id was used before, for another question than this one of dataset {dataset!r}: give each"
+            " question (each text, price and epoch) an id of its own, and the same id only to the same question again"
+        )
 
 
 class NotReleasedError(LedgerError):
     """The charge was made and no answer was released. The charge stays; a new request is a new charge."""
+
+    def __init__(self, dataset: str) -> None:
+        self.dataset = dataset
+        super().__init__(
+            f"charged, not released: no answer could be given for dataset {dataset!r}, and the charge stays spent;"
+            " tell an operator, who finds it in the audit log; to ask again is to be charged again, except by the same"
+            " request id"
+        )
 
 
 class AuditError(LedgerError):

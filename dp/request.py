@@ -8,6 +8,7 @@ from dp.errors import ParameterError
 from dp.price import Price, require_price
 
 NAME_CHARACTERS: Final = 190  # ours: what the ledger's index takes
+REQUEST_ID_CHARACTERS: Final = 64  # ours
 MAX_EPOCH: Final = 2**63 - 1
 
 
@@ -23,9 +24,8 @@ class Request:
     group_labels: the declared groups, in order.
     shared: anyone gets the answer that was released to the first who asked. Otherwise each principal has their own,
         so that a free answer tells nobody what others asked.
-    columns: those that are aggregated, grouped or filtered by, sorted, each once; their budgets are charged.
-    column_prices: of a batch, what the questions that touch each of the columns cost together. Otherwise it is empty,
-        and each column costs the price.
+    request_id: of the principal's own choice, 1 to 64 printable ASCII characters: the same id is the same request, sent
+        again, and gets what became of it. None: each time a request of its own.
 
     Raises: ParameterError naming the field.
     """
@@ -38,8 +38,7 @@ class Request:
     parameters: str = ""
     group_labels: tuple[str, ...] = ()
     shared: bool = False
-    columns: tuple[str, ...] = ()
-    column_prices: tuple[Price, ...] = ()
+    request_id: str | None = None
 
     def __post_init__(self) -> None:
         require_name("dataset", self.dataset)
@@ -55,7 +54,8 @@ class Request:
             raise ParameterError("group_labels", "it must be a tuple of text")
         for label in self.group_labels:
             require_text("group_labels", label)
-        _require_columns(self.columns, self.column_prices)
+        if self.request_id is not None:
+            require_request_id(self.request_id)
 
     @property
     def visibility(self) -> str:
@@ -83,6 +83,16 @@ def require_name(parameter: str, name: object) -> str:
     if name != name.strip():
         raise ParameterError(parameter, "it must not begin or end with a blank")
     return name
+
+
+def require_request_id(request_id: object) -> str:
+    """The same text, when it can name a request. Raises: ParameterError."""
+    is_text = isinstance(request_id, str) and 0 < len(request_id) <= REQUEST_ID_CHARACTERS
+    if not isinstance(request_id, str) or not is_text or not request_id.isascii() or not request_id.isprintable():
+        raise ParameterError("request_id", f"it must be 1 to {REQUEST_ID_CHARACTERS} printable ASCII characters")
+    if request_id != request_id.strip():
+        raise ParameterError("request_id", "it must not begin or end with a blank")
+    return request_id
 
 
 def require_text(parameter: str, text: object) -> str:

@@ -4,13 +4,19 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
+from dp.errors import NotReleasedError
 from dp.ledger.audit import AuditHead, AuditLog
+from dp.ledger.canonical_json import Plain
 from dp.ledger.place import Place, at_place
-from dp.ledger.schema import answer
+from dp.ledger.recovery import set_mark
+from dp.ledger.schema import answer, charge
 
 FIND: Final = select(answer.c.attempt, answer.c.sealed_answer).where(at_place(answer))
+STATE: Final = select(charge.c.attempt, charge.c.unreleased_sequence).where(
+    at_place(charge), charge.c.charge_id == bindparam("of_charge")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +50,30 @@ def find_answer(connection: Connection, place: Place) -> StoredAnswer | None:
 
 
 def serve_again(
-    connection: Connection, log: AuditLog, head: AuditHead, stored: StoredAnswer, principal: str
-) -> StoredAnswer:
+    connection: Connection, log: AuditLog, head: AuditHead, stored: StoredAnswer, principal: str, **more: Plain
+) -> AuditHead:
     """Log that a principal was given a released answer. It costs nothing, also when nothing is left."""
-    log.append(connection, head, "repeat", **stored.place.fields(), attempt=stored.attempt, principal=principal)
-    return stored
+    fields = {**stored.place.fields(), "attempt": stored.attempt, "principal": principal, **more}
+    return log.append(connection, head, "repeat", **fields)
 
 
-def store_first(connection: Connection, log: AuditLog, claim: Claim, sealed: bytes) -> StoredAnswer:
-    """The answer that stands: this one, or the one that was stored before."""
+def store_first(connection: Connection, log: AuditLog, claim: Claim, sealed: bytes) -> StoredAnswer | NotReleasedError:
+    """The answer that stands: this one, or the one that was stored before.
+
+    An error for a charge that is marked as unreleased (recovery.py), or is not there: no answer is without its charge.
+    """
     head = log.lock(connection)
     stored = find_answer(connection, claim.place)
+    state = connection.execute(STATE, {**claim.place.fields(), "of_charge": claim.charge_id}).one_or_none()
     if stored is not None:
-        return serve_again(connection, log, head, stored, claim.principal)
+        of_another = stored.attempt != claim.attempt
+        more: dict[str, Plain] = {"charge": claim.charge_id} if of_another else {}
+        head = serve_again(connection, log, head, stored, claim.principal, **more)
+        if of_another:
+            set_mark(connection, claim.charge_id, head)
+        return stored
+    if state is None or state.attempt != claim.attempt or state.unreleased_sequence is not None:
+        return NotReleasedError(claim.place.dataset)
     head = log.append(
         connection,
         head,
@@ -76,23 +93,6 @@ def store_first(connection: Connection, log: AuditLog, claim: Claim, sealed: byt
     }
     connection.execute(insert(answer), row)
     return StoredAnswer(claim.place, claim.attempt, sealed)
-
-
-def record_unreleased(connection: Connection, log: AuditLog, claim: Claim, cause: str) -> None:
-    """Log that a charge has no answer and will have none. What it cost stays spent.
-
-    cause: the name of an error's class, for operators; never its text.
-    """
-    log.append(
-        connection,
-        log.lock(connection),
-        "unreleased",
-        **claim.place.fields(),
-        cause=cause,
-        attempt=claim.attempt,
-        charge=claim.charge_id,
-        principal=claim.principal,
-    )
 
 
 def digest(sealed: bytes) -> str:

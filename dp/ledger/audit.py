@@ -72,7 +72,7 @@ class AuditLog:
         return AuditHead(row.sequence, row.mac)
 
     def append(self, connection: Connection, head: AuditHead, kind: str, **fields: Plain) -> AuditHead:
-        """Write one entry after the locked head, and give the new head. Its field `at` is now, unless it is given."""
+        """Write one entry after the locked head, and give the new head. "at", if it is not given, is now."""
         mac = self.macs.newest()
         sequence = head.sequence + 1
         key = mac.key_id.hex()

@@ -1,6 +1,7 @@
 """A charge: epsilon spent on one question, recorded before the data is read.
 
-lock the audit head -> a released answer? give it -> room in every budget? spend -> append to the log -> commit
+lock the audit head -> a request that was here before? give what became of it
+                    -> a released answer? give it -> spend, if it fits -> append to the log -> commit
                                                      or refuse, and log that
 """
 
@@ -14,7 +15,7 @@ from dp.ledger.answers import Claim, StoredAnswer, digest, find_answer, serve_ag
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import cost_of
 from dp.ledger.place import Place, at_place
-from dp.ledger.room import Asked, Refusal, Room, find_room
+from dp.ledger.requests import Named, id_field, named, remember, told, what_became
 from dp.ledger.schema import charge
 from dp.price import Price
 
@@ -32,13 +33,11 @@ class Bid:
     principal: str
     price: Price
     sealed_question: bytes
-    columns: tuple[str, ...] = ()
-    column_prices: tuple[Price, ...] = ()
+    request_id: str | None = None
 
     @property
-    def asked(self) -> Asked:
-        place = self.place
-        return Asked(place.dataset, place.epoch, self.principal, self.price, self.columns, self.column_prices)
+    def named(self) -> Named | None:
+        return named(self.principal, self.request_id, self.place)
 
 
 def charge_or_serve(connection: Connection, log: AuditLog, bid: Bid, *, unsure: bool) -> Claim | StoredAnswer | DpError:
@@ -49,15 +48,16 @@ def charge_or_serve(connection: Connection, log: AuditLog, bid: Bid, *, unsure: 
     head = log.lock(connection)
     if unsure and (claim := _find_charge(connection, bid)) is not None:
         return claim
+    if bid.named is not None and (became := what_became(connection, log, head, bid.named)) is not None:
+        return became
     stored = find_answer(connection, bid.place)
     if stored is not None:
-        return serve_again(connection, log, head, stored, bid.principal)
-    at = log.now()
-    room = find_room(connection, bid.asked, at)
-    if isinstance(room, Refusal):
-        return _refuse(connection, log, head, bid, room, at)
-    room.spend(connection)
-    return _record(connection, log, head, bid, room, at)
+        head = serve_again(connection, log, head, stored, bid.principal, **id_field(bid.named))
+        remember(connection, bid.named, head, "repeat")
+        return stored
+    if not spend(connection, bid.place.dataset, bid.place.epoch, bid.price):
+        return _refuse(connection, log, head, bid)
+    return _record(connection, log, head, bid)
 
 
 def _find_charge(connection: Connection, bid: Bid) -> Claim | None:
@@ -69,7 +69,7 @@ def _find_charge(connection: Connection, bid: Bid) -> Claim | None:
 def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, room: Room, at: int) -> Claim:
     before = connection.scalar(LAST_ATTEMPT, bid.place.fields())
     claim = Claim(bid.charge_id, bid.place, (before or 0) + 1, bid.principal)
-    cost = cost_of(bid.price)
+    cost, at = cost_of(bid.price), log.now()
     head = log.append(
         connection,
         head,
@@ -82,6 +82,8 @@ def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, ro
         charge=claim.charge_id,
         principal=bid.principal,
         sealed_sha256=digest(bid.sealed_question),
+        at=at,
+        **id_field(bid.named),
     )
     row = {
         **bid.place.fields(),
@@ -89,24 +91,47 @@ def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, ro
         "attempt": claim.attempt,
         "charge_id": claim.charge_id,
         "principal": bid.principal,
+        "request_id": bid.request_id,
+        "charged_at": at,
         "sealed_question": bid.sealed_question,
         "audit_sequence": head.sequence,
         "charged_at": at,
     }
     connection.execute(RECORD, row)
+    remember(connection, bid.named, head, "charge", charge_id=claim.charge_id)
     return claim
 
 
-def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, refusal: Refusal, at: int) -> DpError:
-    log.append(
+def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) -> DpError:
+    place = bid.place
+    status = read_status(connection, place.dataset)
+    error: DpError
+    if status is None:
+        reason = "unknown dataset"
+        error = UnknownDatasetError(place.dataset)
+    elif status.epoch != place.epoch:
+        reason, error = "stale epoch", StaleEpochError(place.dataset, place.epoch, status.epoch)
+    else:
+        reason, error = "budget exhausted", _exhausted(status, bid.price)
+    head = log.append(
         connection,
         head,
         "refusal",
-        at=at,
-        **bid.place.fields(),
+        **place.fields(),
         **cost_of(bid.price),
         principal=bid.principal,
-        reason=refusal.reason,
-        short=refusal.short,
+        reason=reason,
+        **id_field(bid.named),
+        **told(bid.named, error),
     )
-    return refusal.error
+    remember(connection, bid.named, head, "refusal", reason=reason)
+    return error
+
+
+def _exhausted(status: Status, price: Price) -> BudgetExhaustedError:
+    """Says what is short: what would help to ask less of."""
+    if price.atto_delta > status.remaining_atto_delta:
+        return BudgetExhaustedError(status.dataset, price.atto_delta, status.remaining_atto_delta, "delta")
+    if price.nano_epsilon is None:
+        return BudgetExhaustedError(status.dataset, price.nano_rho, status.remaining_nano_rho, "rho")
+    return BudgetExhaustedError(status.dataset, price.nano_epsilon, status.largest_question)

@@ -2,13 +2,15 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
 
+from dp.accounting.either_rule import Limits
 from dp.errors import DpError, ParameterError
-from dp.ledger import answers, policy_change
+from dp.ledger import answers, policy_change, recovery
 from dp.ledger.answers import Claim, StoredAnswer
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import Status, read_status, require_lifetime
@@ -161,13 +163,15 @@ class Ledger:
     def charge(self, request: Request) -> Claim | bytes:
         """Spend the request's price, before the data is read; or the stored answer if there is one.
 
-        Raises: BudgetExhaustedError, QuestionPriceError, StaleEpochError or UnknownDatasetError, each logged, nothing
-            spent; StoredAnswerError.
+        A request with an id that was here before gets what became of it: answers, errors, never a second charge.
+        Raises: BudgetExhaustedError, StaleEpochError, UnknownDatasetError, or RequestIdError where the id was another
+            question's, each logged, nothing spent; NotReleasedError where the id's charge has no answer, or none yet;
+            StoredAnswerError.
         """
         place = Place.of(request, self._question)
         charge_id = self._draw(16).hex()
         sealed = self._sealer.seal(request.question_text.encode(), place.question_aad(charge_id))
-        bid = Bid(charge_id, place, request.principal, request.price, sealed, request.columns, request.column_prices)
+        bid = Bid(charge_id, place, request.principal, request.price, sealed, request.request_id)
         outcome = self._run(lambda c, unsure: charge_or_serve(c, self._log, bid, unsure=unsure))
         if isinstance(outcome, DpError):
             raise outcome
@@ -176,14 +180,42 @@ class Ledger:
     def store(self, claim: Claim, answer: bytes) -> bytes:
         """Store the answer, unless the question has one; give the answer that stands, which is the one to release.
 
-        Raises: StoredAnswerError.
+        Raises: StoredAnswerError; NotReleasedError where the charge is marked as unreleased, by recover() perhaps.
         """
         sealed = self._sealer.seal(answer, claim.place.answer_aad(claim.attempt))
-        return self._open(self._run(lambda c, _: answers.store_first(c, self._log, claim, sealed)))
+        outcome = self._run(lambda c, _: answers.store_first(c, self._log, claim, sealed))
+        if isinstance(outcome, DpError):
+            raise outcome
+        return self._open(outcome)
 
     def record_unreleased(self, claim: Claim, cause: str) -> None:
-        """Log that a charge has no answer. Nothing is given back. cause: an error's class, for operators."""
-        self._run(lambda c, _: answers.record_unreleased(c, self._log, claim, cause))
+        """Log that a charge has no answer, and from now on gets none. Nothing is given back.
+
+        cause: an error's class, for operators. A charge that has an answer, or was marked before, stays as it is.
+        """
+        self._run(lambda c, _: recovery.mark_unreleased(c, self._log, [claim.charge_id], cause))
+
+    def recover(self, older_than: float) -> int:
+        """Mark every charge without an answer that is older than so many seconds as unreleased. How many there were.
+
+        It may be called again, at any time and by several processes: who still computes an answer does not get to
+        release it, so let it be longer than any question takes. Raises: ParameterError.
+        """
+        if not 0 <= older_than < float("inf"):
+            raise ParameterError("older_than", "it must be a number of seconds, 0 or more")
+        before, after, marked = self._log.now() - round(older_than * 1_000_000), 0, 0
+        while found := self._pending(before, after):
+            after, ids = found[-1].audit_sequence, [one.charge_id for one in found]
+            marked += self._run(partial(self._mark, ids))
+        return marked
+
+    def _pending(self, before: int, after: int) -> list[recovery.Pending]:
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            return recovery.pending(connection, before, after)
+
+    def _mark(self, ids: list[str], connection: Connection, _unsure: bool) -> int:
+        return recovery.mark_unreleased(connection, self._log, ids, recovery.RECOVERED)
 
     def head(self, kept: AuditHead | None = None) -> AuditHead:
         """The last entry of the audit log, to be kept elsewhere. kept: an earlier one, from which it must go on.

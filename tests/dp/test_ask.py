@@ -229,7 +229,8 @@ def test_whatever_goes_wrong_after_the_charge_is_one_sentence_and_no_refund(
         ask(ledger, a_request(), question, read, salt=SALT)
     assert str(failure.value) == (
         "charged, not released: no answer could be given for dataset 'people', and the charge stays spent;"
-        " tell an operator, who finds it in the audit log; to ask again is to be charged again"
+        " tell an operator, who finds it in the audit log; to ask again is to be charged again, except by the same"
+        " request id"
     )
     assert type(failure.value) is NotReleasedError
     assert failure.value.__cause__ is None

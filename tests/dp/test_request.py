@@ -29,10 +29,7 @@ GOOD: dict[str, object] = {
         *(("question_text", value) for value in ("", "\ud83d", b"COUNT", None)),
         *(("parameters", value) for value in ("\udc00", None)),
         *(("group_labels", value) for value in (["a"], ("a", None), ("\ud83d",), "ab")),
-        *(("columns", value) for value in (["age"], ("b", "a"), ("a", "a"), ("",), (None,), "ab")),
-        ("column_prices", []),
-        ("column_prices", (Price.pure(1),)),
-        ("column_prices", None),
+        *(("request_id", value) for value in ("", " a", "a ", "a\tb", "é", "x" * 65, 5, b"a")),
     ],
 )
 def test_a_field_that_cannot_be_used_is_named(field: str, value: object) -> None:
@@ -74,3 +71,18 @@ def test_an_answer_is_ones_own_unless_it_is_declared_shared() -> None:
 def test_a_request_does_not_change() -> None:
     with pytest.raises(AttributeError):
         Request(**GOOD).epoch = 2  # type: ignore[arg-type,misc]
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(codec="ascii"), max_size=70) | st.text(max_size=3))
+def test_a_request_id_is_printable_ascii_and_no_more(request_id: str) -> None:
+    allowed = (
+        0 < len(request_id) <= 64 and all(" " <= c <= "~" for c in request_id) and request_id == request_id.strip()
+    )
+    try:
+        request = Request(**GOOD, request_id=request_id)  # type: ignore[arg-type]
+    except ParameterError:
+        assert not allowed
+    else:
+        assert allowed
+        assert request.request_id == request_id
