@@ -3,14 +3,8 @@
 from dp.ledger.answers import Claim
 from dp.ledger.audit import AuditHead
 from dp.ledger.budget import Status
-from dp.ledger.budgets import Budgets, Scope, SharedLifetime
-from dp.ledger.errors import (
-    LedgerUnavailableError,
-    QuestionPriceError,
-    SoftLimitError,
-    StaleEpochError,
-    StoredAnswerError,
-)
+from dp.ledger.errors import LedgerUnavailableError, StaleEpochError, StoredAnswerError
+from dp.ledger.events import Event
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.ledger import Ledger
 from dp.ledger.policy_change import Declaration
@@ -24,7 +18,7 @@ __all__ = [
     "AuditReport",
     "Budgets",
     "Claim",
-    "Declaration",
+    "Event",
     "Ledger",
     "LedgerUnavailableError",
     "Mac",

@@ -102,8 +102,6 @@ def digest(sealed: bytes) -> str:
 
 def stored_bytes(value: object) -> bytes:
     """What a driver gives for stored bytes or text, as bytes; SQLite lets anyone put the one in place of the other."""
-    match value:
-        case bytes() | bytearray() | memoryview():
-            return bytes(value)
-        case _:
-            return str(value).encode("utf-8", "replace")
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    return str(value).encode("utf-8", "replace")

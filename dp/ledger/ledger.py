@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine
 
 from dp.accounting.either_rule import Limits
 from dp.errors import DpError, ParameterError
-from dp.ledger import answers, policy_change, recovery
+from dp.ledger import answers, events, policy_change, recovery
 from dp.ledger.answers import Claim, StoredAnswer
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import Status, read_status, require_lifetime
@@ -21,6 +21,7 @@ from dp.ledger.consent import SOFT_LIMIT_NANO, Consent
 from dp.ledger.copies import OWN_NAME
 from dp.ledger.declared import read_budgets
 from dp.ledger.errors import StoredAnswerError
+from dp.ledger.events import Event
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.place import Place
 from dp.ledger.policy_change import Declaration
@@ -216,6 +217,19 @@ class Ledger:
 
     def _mark(self, ids: list[str], connection: Connection, _unsure: bool) -> int:
         return recovery.mark_unreleased(connection, self._log, ids, recovery.RECOVERED)
+
+    def record_events(self, told: Iterable[Event]) -> int:
+        """Log what happened elsewhere, each event once, however often it is told. How many were new."""
+        told, recorded = list(told), 0
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            new = events.untold(connection, told)
+        for start in range(0, len(new), events.BATCH):
+            recorded += self._run(partial(self._record, new[start : start + events.BATCH]))
+        return recorded
+
+    def _record(self, told: list[Event], connection: Connection, _unsure: bool) -> int:
+        return events.record(connection, self._log, told)
 
     def head(self, kept: AuditHead | None = None) -> AuditHead:
         """The last entry of the audit log, to be kept elsewhere. kept: an earlier one, from which it must go on.

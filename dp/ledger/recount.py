@@ -3,38 +3,26 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, select
 
 from dp.accounting.either_rule import Spent
 from dp.errors import AuditError
-from dp.ledger.answers import digest, stored_bytes
 from dp.ledger.budget import FIRST_EPOCH
-from dp.ledger.recount_scopes import ScopeRecount
-from dp.ledger.recount_shared import LIMITS, SharedRecount
-from dp.ledger.schema import answer, budget, charge
+from dp.ledger.schema import budget
 
 COST: Final = ("nano_epsilon", "nano_rho", "atto_delta", "unbounded")
-# What is declared beside the lifetime, and what it is where nothing is.
-BESIDE: Final[dict[str, int | str]] = {"least_nano_epsilon": 0, "most_nano_epsilon": 0, "source": "", "separate": ""}
-# What a row and the entry that records it have in common, and where the sealed bytes are.
-PLACE: Final = ("visibility", "dataset", "epoch", "question_mac", "attempt")
-SAME: Final = {"charge": (*PLACE, "principal", *COST), "answer": PLACE}
-SEALED: Final = {"charge": "sealed_question", "answer": "sealed_answer"}
+SPENT: Final = tuple((unit, f"spent_{unit}") for unit in COST)
+LIMITS: Final = ("lifetime_nano_epsilon", "lifetime_atto_delta", "question_atto_delta", "lifetime_nano_rho")
 
 
 class Recount:
     """Grows entry by entry, in the order of the log."""
 
     def __init__(self) -> None:
-        self.budgets: dict[str, dict[str, Any]] = {}
-        self.rows = {"charge": 0, "answer": 0}
-        self.scopes = ScopeRecount()
-        self.shared = SharedRecount()
+        self.budgets: dict[str, dict[str, int]] = {}
 
     def add(self, entry: Mapping[str, Any]) -> None:
         kind = entry["kind"]
-        if kind in self.rows:
-            self.rows[kind] += 1
         if kind == "policy":
             nothing = {"epoch": FIRST_EPOCH, **{f"spent_{unit}": 0 for unit in COST}}
             counters = self.budgets.setdefault(entry["dataset"], nothing)
@@ -45,10 +33,9 @@ class Recount:
         elif kind == "epoch":
             self.budgets[entry["dataset"]]["epoch"] = entry["epoch"]
         elif kind == "charge":
-            for unit in COST:
-                self.budgets[entry["dataset"]][f"spent_{unit}"] += entry[unit]
-            self.scopes.charge(entry)
-            self.shared.charge(entry["dataset"], Spent(*(entry[unit] for unit in COST)))
+            counters = self.budgets[entry["dataset"]]
+            for unit, spent in SPENT:
+                counters[spent] += entry[unit]
 
     def require_same(self, connection: Connection) -> None:
         """Raises: AuditError naming the budget, or the table, that is not what the log says."""
@@ -63,11 +50,6 @@ class Recount:
                     raise AuditError(
                         f"the budget of dataset {dataset!r} has {name} {found[dataset][name]}, the log gives {expected}"
                     )
-        self.scopes.require_same(connection)
-        self.shared.require_same(connection)
-        for table, expected in ((charge, self.rows["charge"]), (answer, self.rows["answer"])):
-            if connection.scalar(select(func.count()).select_from(table)) != expected:
-                raise AuditError(f"table {table.name} holds rows that the log does not know")
 
 
 def _spent(counters: Mapping[str, Any]) -> Spent:
@@ -81,7 +63,7 @@ def with_unsaid(entry: dict[str, Any]) -> dict[str, Any]:
     """
     if entry["kind"] == "charge":
         entry.setdefault("unbounded", 0)
-        entry.setdefault("scopes", [])
+        entry.setdefault("request", None)
     elif entry["kind"] == "policy":
         entry.setdefault("question_atto_delta", entry["lifetime_atto_delta"])
         entry.setdefault("lifetime_nano_rho", 0)
@@ -90,22 +72,3 @@ def with_unsaid(entry: dict[str, Any]) -> dict[str, Any]:
         entry.setdefault("scopes", [])
         entry.setdefault("members", [])
     return entry
-
-
-def require_recorded_row(row: Row[Any], entry: Mapping[str, Any]) -> None:
-    """The charge or answer that an entry records is there, and as it was; other entries have none.
-
-    row: the entry, joined with what names its sequence number; columns are prefixed charge_ and answer_.
-    Raises: AuditError naming the entry.
-    """
-    for kind, names in SAME.items():
-        there = getattr(row, f"{kind}_charge_id") is not None
-        if there != (entry["kind"] == kind):
-            raise AuditError(f"table noisevault_{kind} has a row too many or too few for audit entry {row.sequence}")
-        if there:
-            same = all(getattr(row, f"{kind}_{name}") == entry[name] for name in names)
-            same = same and getattr(row, f"{kind}_charge_id") == entry["charge"]
-            if not same or digest(stored_bytes(getattr(row, f"{kind}_{SEALED[kind]}"))) != entry["sealed_sha256"]:
-                raise AuditError(
-                    f"the row of table noisevault_{kind} that audit entry {row.sequence} records was changed"
-                )

@@ -162,7 +162,7 @@ charge = Table(
     _later("unbounded"),
     Column("sealed_question", _sealed(), nullable=False),
     Column("audit_sequence", BigInteger, nullable=False, unique=True),
-    # Microseconds since 1970, UTC; 0 where tables of an earlier version did not say.
+    # Microseconds since 1970, UTC.
     _later("charged_at"),
     # Of the entry that says it has no answer, and will have none.
     Column("unreleased_sequence", BigInteger, nullable=True),

@@ -4,14 +4,14 @@ Version 1 allowed sums of epsilon alone; rho was kept and not looked at. So ever
 deltas of questions had the whole of a lifetime's delta, no sum of rho was allowed, and every price had an epsilon. A
 lifetime that is declared again gets the limits of version 2.
 
-Version 2 had a lifetime for each dataset and no other scope, and did not say in the row of a charge that it has no
-answer; the log did.
+Version 2 had a lifetime for each dataset and no other scope, and did not say in the row of a charge when it was made,
+nor that it has no answer; the log did.
 """
 
 import json
 from typing import Any, Final
 
-from sqlalchemy import Column, Connection, Table, inspect, select, update
+from sqlalchemy import Column, Connection, Table, inspect, or_, select, update
 from sqlalchemy.schema import CreateColumn, CreateTable
 
 from dp.ledger.schema import LEDGER_COMPONENT, LEDGER_VERSION, audit, budget, charge, metadata, schema
@@ -58,11 +58,16 @@ def _fill_2(connection: Connection) -> None:
 
 
 def _fill_3(connection: Connection) -> None:
-    told = select(audit.c.sequence, audit.c.entry).where(audit.c.entry.like('%"kind":"unreleased"%'))
+    told = select(audit.c.sequence, audit.c.entry).where(
+        or_(*(audit.c.entry.like(f'%"kind":"{kind}"%') for kind in ("charge", "unreleased")))
+    )
     for sequence, text in connection.execute(told.order_by(audit.c.sequence)).all():
         entry = json.loads(text)
-        if entry["kind"] == "unreleased":
-            mark = update(charge).where(charge.c.charge_id == entry["charge"], charge.c.unreleased_sequence.is_(None))
+        of_charge = update(charge).where(charge.c.charge_id == entry.get("charge"))
+        if entry["kind"] == "charge":
+            connection.execute(of_charge.values(charged_at=entry["at"]))
+        elif entry["kind"] == "unreleased":
+            mark = of_charge.where(charge.c.unreleased_sequence.is_(None))
             connection.execute(mark.values(unreleased_sequence=sequence))
 
 

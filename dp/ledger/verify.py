@@ -4,21 +4,28 @@ It needs the audit keys and no other. It cannot see that the whole database was 
 that, keep the head (see AuditHead) somewhere else and hand it in as `at_least`.
 """
 
-import hmac
-import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, CursorResult, Row, select
+from sqlalchemy import Connection, bindparam, select
 
 from dp.errors import AuditError
 from dp.ledger.answers import stored_bytes
-from dp.ledger.audit import HEAD_ID, NO_MAC, AuditHead
+from dp.ledger.audit import HEAD_ID, AuditHead
+from dp.ledger.chain import Chain
 from dp.ledger.keys import AuditMacs
-from dp.ledger.recount import Recount, require_recorded_row, with_unsaid
+from dp.ledger.recorded_rows import RecordedRows
+from dp.ledger.recount import Recount, with_unsaid
 from dp.ledger.schema import answer, audit, audit_head, charge
 
-ROWS_AT_A_TIME: Final = 1000
+ROWS_AT_A_TIME: Final = 4000
+NEXT: Final = (
+    select(audit.c.sequence, audit.c.entry, audit.c.key_id, audit.c.mac)
+    .where(audit.c.sequence > bindparam("after"))
+    .order_by(audit.c.sequence)
+    .limit(ROWS_AT_A_TIME)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,60 +43,49 @@ def verify(connection: Connection, macs: AuditMacs, at_least: AuditHead | None =
 
     Raises: AuditError naming the first entry, or else the counter, that is wrong.
     """
-    recount = Recount()
-    last = AuditHead(0, NO_MAC)
-    with _entries(connection) as rows:
-        for row in rows:
-            entry = with_unsaid(_checked(row, last, macs))
-            require_recorded_row(row, entry)
+    chain, recount, recorded = Chain(macs), Recount(), RecordedRows()
+    for rows in pages(connection):
+        entries, wrong = _followed(chain, rows, at_least)
+        recorded.require(connection, entries, chain.last.sequence)  # of those before the wrong one, if there is one
+        if wrong is not None:
+            raise wrong
+        for entry in entries:
             recount.add(entry)
-            last = AuditHead(row.sequence, row.mac)
-            if at_least is not None and last.sequence == at_least.sequence and last != at_least:
-                raise AuditError(f"audit entry {row.sequence} is not the one of the checkpoint: the log was rewritten")
-    _require_head(connection, last, at_least)
+    require_head(connection, chain, at_least)
     recount.require_same(connection)
-    return AuditReport(last, recount.rows["charge"], recount.rows["answer"], len(recount.budgets))
+    recorded.require_no_more(connection)
+    counts = recorded.counts
+    return AuditReport(chain.last, counts[charge.name], counts[answer.name], len(recount.budgets))
 
 
-def _entries(connection: Connection) -> CursorResult[Any]:
-    """Every entry with the charge and the answer that it records, streamed."""
-    statement = (
-        select(
-            audit,
-            *(column.label(f"charge_{column.name}") for column in charge.c),
-            *(column.label(f"answer_{column.name}") for column in answer.c),
-        )
-        .outerjoin_from(audit, charge, charge.c.audit_sequence == audit.c.sequence)
-        .outerjoin(answer, answer.c.audit_sequence == audit.c.sequence)
-        .order_by(audit.c.sequence)
-    )
-    return connection.execute(statement, execution_options={"yield_per": ROWS_AT_A_TIME})
+def pages(connection: Connection) -> Iterator[Sequence[Any]]:
+    """All rows of the log, in order, a stretch at a time."""
+    after = -(2**63)
+    while rows := connection.execute(NEXT, {"after": after}).all():
+        yield rows
+        after = rows[-1][0]
 
 
-def _checked(row: Row[Any], before: AuditHead, macs: AuditMacs) -> dict[str, Any]:
-    """The entry of a row, when it is signed and is the next one after `before`."""
-    number = before.sequence + 1
-    if row.sequence != number:
-        raise AuditError(
-            f"audit entry {number} is missing: after {before.sequence} the log goes on with {row.sequence}"
-        )
+def _followed(
+    chain: Chain, rows: Sequence[Any], at_least: AuditHead | None
+) -> tuple[list[dict[str, Any]], AuditError | None]:
+    """The entries up to the first that is wrong, and what is wrong with that."""
+    entries: list[dict[str, Any]] = []
     try:
-        mac = macs.by_id(bytes.fromhex(row.key_id))
-    except (LookupError, ValueError, TypeError):
-        raise AuditError(f"audit entry {number} names key {row.key_id!r}, which is not there; bring it back") from None
-    signed = stored_bytes(row.entry)
-    if not hmac.compare_digest(mac.compute(signed).hex().encode(), stored_bytes(row.mac)):
-        raise AuditError(f"audit entry {number} was changed: it is not what its MAC was made of")
-    entry: dict[str, Any] = json.loads(signed)
-    if (entry["sequence"], entry["previous"], entry["key"]) != (number, before.mac, row.key_id):
-        raise AuditError(
-            f"audit entry {number} is another one, or one before it was removed: it does not follow the last"
-        )
-    return entry
+        for sequence, text, key_id, mac in rows:
+            signed = text.encode("utf-8", "replace") if isinstance(text, str) else stored_bytes(text)
+            entries.append(with_unsaid(chain.follow(sequence, signed, key_id, mac)))
+            if at_least is not None:
+                chain.require_on_the_way(at_least)
+    except AuditError as error:
+        return entries, error
+    return entries, None
 
 
-def _require_head(connection: Connection, last: AuditHead, at_least: AuditHead | None) -> None:
+def require_head(connection: Connection, chain: Chain, at_least: AuditHead | None) -> None:
+    """The head that is stored is the last entry of the chain. Raises: AuditError."""
     row = connection.execute(select(audit_head).where(audit_head.c.id == HEAD_ID)).one_or_none()
+    last = chain.last
     if row is None:
         raise AuditError("the row of table noisevault_audit_head is gone")
     if type(row.sequence) is not int:
@@ -102,5 +98,4 @@ def _require_head(connection: Connection, last: AuditHead, at_least: AuditHead |
         raise AuditError(f"audit entry {row.sequence + 1} is beyond the head of the log")
     if row.mac != last.mac:
         raise AuditError(f"audit entry {row.sequence} is not the head of the log that was recorded")
-    if at_least is not None and last.sequence < at_least.sequence:
-        raise AuditError(f"audit entry {last.sequence + 1} is missing: the checkpoint is entry {at_least.sequence}")
+    chain.require_checkpoint(at_least)

@@ -95,7 +95,7 @@ def version_2(engine: Engine) -> Engine:
     """Two charges of 0.25, one answered and one of which the log says that it is not released."""
     older = tables_of(2)
     older.create_all(engine)
-    log = AuditLog(AuditKeys(), lambda: 0)
+    log = AuditLog(AuditKeys(), iter(range(10, 90, 10)).__next__)
     limits = dict.fromkeys(("lifetime_atto_delta", "question_atto_delta", "lifetime_nano_rho"), 0)
     limits["lifetime_nano_epsilon"] = 10**9
     cost = {"nano_epsilon": 25 * 10**7, "nano_rho": 1, "atto_delta": 0, "unbounded": 0}
@@ -132,8 +132,8 @@ def test_a_charge_without_an_answer_is_known_as_one_afterwards(version_2: Engine
     ledger.create_schema()
     ledger.create_schema()
     with version_2.connect() as connection:
-        marks = connection.execute(select(charge.c.unreleased_sequence).order_by(charge.c.attempt)).scalars().all()
-    assert marks == [4, None]
+        known = connection.execute(select(charge.c.unreleased_sequence, charge.c.charged_at).order_by(charge.c.attempt))
+        assert [tuple(row) for row in known] == [(4, 20), (None, 30)]
     assert ledger.status("people").spent == 5 * 10**8
     report = ledger.verify_audit()
     assert (report.charges, report.answers) == (2, 1)

@@ -9,30 +9,32 @@ from sqlalchemy import Connection, Engine, delete, insert, select, text, update
 from dp.errors import AuditError, BudgetExhaustedError
 from dp.ledger.answers import Claim
 from dp.ledger.audit import AuditHead
+from dp.ledger.events import Event
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import answer, audit, audit_head, budget, charge
+from dp.ledger.schema import answer, audit, audit_head, budget, charge, event
 from tests.dp.ledger.sealing import AuditKeys, a_request, ledger_on
 
 
 @pytest.fixture
 def used(ledger: Ledger) -> Ledger:
-    """1 policy, 2 charge, 3 answer, 4 repeat, 5 refusal, 6 charge, 7 unreleased, 8 policy."""
-    claim = ledger.charge(a_request())
+    """1 policy, 2 charge, 3 answer, 4 repeat, 5 refusal, 6 charge, 7 unreleased, 8 policy, 9 event."""
+    claim = ledger.charge(a_request(request_id="r-1"))
     assert isinstance(claim, Claim)
     ledger.store(claim, b"41.5")
     ledger.charge(a_request())
     with pytest.raises(BudgetExhaustedError):
-        ledger.charge(a_request(2 * 10**9))
+        ledger.charge(a_request(2 * 10**9, request_id="r-2"))
     second = ledger.charge(a_request(question_text="another"))
     assert isinstance(second, Claim)
     ledger.record_unreleased(second, "OSError")
     ledger.declare("others", 5)
+    ledger.record_events([Event("job 1 ended", "job ended", {"rows": 5})])
     return ledger
 
 
 def test_a_ledger_nobody_touched_is_sound(used: Ledger) -> None:
     report = used.verify_audit()
-    assert (report.head.sequence, report.charges, report.answers, report.datasets) == (8, 2, 1, 2)
+    assert (report.head.sequence, report.charges, report.answers, report.datasets) == (9, 2, 1, 2)
 
 
 def test_an_empty_ledger_is_sound(engine: Engine) -> None:
@@ -55,9 +57,9 @@ def _swap(connection: Connection) -> None:
 
 def _remove_and_close_the_gap(connection: Connection) -> None:
     connection.execute(delete(audit).where(audit.c.sequence == 5))
-    for number in (6, 7, 8):
+    for number in (6, 7, 8, 9):
         connection.execute(update(audit).where(audit.c.sequence == number).values(sequence=number - 1))
-    connection.execute(update(audit_head).values(sequence=7))
+    connection.execute(update(audit_head).values(sequence=8))
 
 
 def _cut_the_tail_and_move_the_head_without_its_mac(connection: Connection) -> None:
@@ -66,8 +68,8 @@ def _cut_the_tail_and_move_the_head_without_its_mac(connection: Connection) -> N
 
 
 def _add_behind_the_head(connection: Connection) -> None:
-    row = connection.execute(select(audit).where(audit.c.sequence == 8)).one()
-    connection.execute(insert(audit).values(sequence=9, entry=row.entry, key_id=row.key_id, mac=row.mac))
+    row = connection.execute(select(audit).where(audit.c.sequence == 9)).one()
+    connection.execute(insert(audit).values(sequence=10, entry=row.entry, key_id=row.key_id, mac=row.mac))
 
 
 def _forge_the_key(connection: Connection) -> None:
@@ -92,8 +94,8 @@ TAMPERING: list[tuple[str, Callable[[Connection], None], str]] = [
     ("the tail cut", _sql("DELETE FROM noisevault_audit WHERE sequence > 6"), "entry 7 is missing"),
     ("the whole log gone", _sql("DELETE FROM noisevault_audit"), "entry 1 is missing"),
     ("the tail cut with the head", _cut_the_tail_and_move_the_head_without_its_mac, "entry 5 is not the head"),
-    ("an entry repeated at the end", _add_behind_the_head, "entry 9"),
-    ("the head back", _sql("UPDATE noisevault_audit_head SET sequence = 7"), "entry 8 is beyond the head"),
+    ("an entry repeated at the end", _add_behind_the_head, "entry 10"),
+    ("the head back", _sql("UPDATE noisevault_audit_head SET sequence = 8"), "entry 9 is beyond the head"),
     ("the head gone", _sql("DELETE FROM noisevault_audit_head"), "noisevault_audit_head is gone"),
     ("another key named", _forge_the_key, "entry 4 names key '00000002', which is not there"),
     ("a key that is no key", _sql("UPDATE noisevault_audit SET key_id = 'x' WHERE sequence = 4"), "entry 4 names key"),
@@ -111,6 +113,22 @@ TAMPERING: list[tuple[str, Callable[[Connection], None], str]] = [
     ("a charge made cheap", _sql("UPDATE noisevault_charge SET nano_epsilon = 1"), "audit entry 2 records was changed"),
     ("a question replaced", _sql("UPDATE noisevault_charge SET sealed_question = 'x'"), "audit entry 2 records was"),
     ("an attempt renumbered", _sql("UPDATE noisevault_charge SET attempt = 7"), "audit entry 2 records was changed"),
+    ("the time of a charge", _sql("UPDATE noisevault_charge SET charged_at = 1"), "audit entry 2 records was changed"),
+    (
+        "the id of a charge",
+        _sql("UPDATE noisevault_charge SET request_id = 'x' WHERE request_id = 'r-1'"),
+        "audit entry 2",
+    ),
+    ("a mark taken away", _sql("UPDATE noisevault_charge SET unreleased_sequence = NULL"), "is marked as unreleased"),
+    ("a mark set", _sql("UPDATE noisevault_charge SET unreleased_sequence = 7"), "is marked as unreleased"),
+    ("a request removed", _sql("DELETE FROM noisevault_request WHERE outcome = 'charge'"), "audit entry 2"),
+    ("a request renamed", _sql("UPDATE noisevault_request SET request_id = 'x' WHERE outcome = 'charge'"), "entry 2"),
+    ("a request given away", _sql("UPDATE noisevault_request SET principal = 'eve'"), "entry 2 records was changed"),
+    ("a refusal forgotten", _sql("DELETE FROM noisevault_request WHERE outcome = 'refusal'"), "audit entry 5"),
+    ("a refusal of another kind", _sql("UPDATE noisevault_request SET reason = 'stale epoch'"), "entry 2"),
+    ("an event forgotten", _sql("DELETE FROM noisevault_event"), "audit entry 9"),
+    ("an event renamed", _sql("UPDATE noisevault_event SET event_id = 'job 2 ended'"), "audit entry 9"),
+    ("an event moved", _sql("UPDATE noisevault_event SET audit_sequence = 99"), "audit entry 9"),
     ("an answer removed", _sql("DELETE FROM noisevault_answer"), "audit entry 3"),
     (
         "an answer replaced",
@@ -136,7 +154,11 @@ def test_tampering_is_found_and_named(
 def test_a_charge_that_was_never_logged_is_found(used: Ledger, engine: Engine) -> None:
     with engine.begin() as connection:
         row = dict(connection.execute(select(charge).where(charge.c.audit_sequence == 2)).mappings().one())
-        connection.execute(insert(charge).values({**row, "charge_id": "f" * 32, "attempt": 9, "audit_sequence": 99}))
+        connection.execute(
+            insert(charge).values(
+                {**row, "charge_id": "f" * 32, "request_id": None, "attempt": 9, "audit_sequence": 99}
+            )
+        )
     with pytest.raises(AuditError, match="noisevault_charge holds rows that the log does not know"):
         used.verify_audit()
 
@@ -146,29 +168,31 @@ def test_a_key_that_is_gone_is_named_and_a_rotated_one_is_still_used(used: Ledge
     used.declare("more", 1)
     used.verify_audit()
     audit_keys.lost.add(2)
-    with pytest.raises(AuditError, match="entry 9 names key '00000002', which is not there; bring it back"):
+    with pytest.raises(AuditError, match="entry 10 names key '00000002', which is not there; bring it back"):
         used.verify_audit()
 
 
 def test_a_database_put_back_to_an_earlier_state_is_found_by_a_checkpoint(used: Ledger, engine: Engine) -> None:
     checkpoint = used.verify_audit().head
-    with engine.begin() as connection:  # everything that entry 8 did, undone without a trace
-        connection.execute(delete(audit).where(audit.c.sequence == 8))
+    with engine.begin() as connection:  # everything that entries 8 and 9 did, undone without a trace
+        connection.execute(delete(audit).where(audit.c.sequence > 7))
+        connection.execute(delete(event))
         connection.execute(delete(budget).where(budget.c.dataset == "others"))
         mac = connection.scalar(select(audit.c.mac).where(audit.c.sequence == 7))
         connection.execute(update(audit_head).values(sequence=7, mac=mac))
     assert used.verify_audit().head.sequence == 7
-    with pytest.raises(AuditError, match="entry 8 is missing: the checkpoint is entry 8"):
+    with pytest.raises(AuditError, match="entry 8 is missing: the checkpoint is entry 9"):
         used.verify_audit(at_least=checkpoint)
     used.declare("yet others", 5)
-    with pytest.raises(AuditError, match="entry 8 is not the one of the checkpoint"):
+    used.declare("and yet others", 5)
+    with pytest.raises(AuditError, match="entry 9 is not the one of the checkpoint"):
         used.verify_audit(at_least=checkpoint)
 
 
 def test_a_later_state_passes_an_earlier_checkpoint(used: Ledger) -> None:
     checkpoint = used.verify_audit().head
     used.declare("more", 1)
-    assert used.verify_audit(at_least=checkpoint).head.sequence == 9
+    assert used.verify_audit(at_least=checkpoint).head.sequence == 10
 
 
 def test_the_log_alone_gives_the_spent_counters(used: Ledger, engine: Engine) -> None:

@@ -1,0 +1,65 @@
+"""Chain: entries of the audit log one after the other, each checked to be signed and to follow the one before."""
+
+import json
+from typing import Any, Final
+
+from dp.errors import AuditError
+from dp.ledger.audit import NO_MAC, AuditHead
+from dp.ledger.keys import AuditMacs, Mac
+
+__all__ = ["Chain"]
+
+
+_READ: Final = json.JSONDecoder().raw_decode
+
+
+class Chain:
+    """Grows by one entry at a time."""
+
+    def __init__(self, macs: AuditMacs) -> None:
+        self._sequence = 0
+        self._mac = NO_MAC
+        self._macs = macs
+        # To find and derive a key takes longer than to compute a MAC with it.
+        self._known: dict[object, Mac] = {}
+
+    @property
+    def last(self) -> AuditHead:
+        """The entry that was checked last."""
+        return AuditHead(self._sequence, self._mac)
+
+    def follow(self, sequence: object, signed: bytes, key_id: object, mac: object) -> dict[str, Any]:
+        """The next entry, read from its signed bytes. Raises: AuditError naming it where it is not that."""
+        number = self._sequence + 1
+        if sequence != number:
+            raise AuditError(f"audit entry {number} is missing: after {self._sequence} the log goes on with {sequence}")
+        key = self._known.get(key_id) or self._key(number, key_id)
+        if not isinstance(mac, str) or key.compute(signed).hex() != mac:
+            raise AuditError(f"audit entry {number} was changed: it is not what its MAC was made of")
+        entry: dict[str, Any] = _READ(signed.decode())[0]
+        if entry["sequence"] != number or entry["previous"] != self._mac or entry["key"] != key_id:
+            raise AuditError(
+                f"audit entry {number} is another one, or one before it was removed: it does not follow the last"
+            )
+        self._sequence, self._mac = number, mac
+        return entry
+
+    def require_checkpoint(self, at_least: AuditHead | None) -> None:
+        """When all entries were followed. Raises: AuditError where they do not reach the checkpoint."""
+        if at_least is not None and self._sequence < at_least.sequence:
+            raise AuditError(
+                f"audit entry {self._sequence + 1} is missing: the checkpoint is entry {at_least.sequence}"
+            )
+
+    def require_on_the_way(self, at_least: AuditHead) -> None:
+        """After each entry. Raises: AuditError where the one with the checkpoint's number is not the checkpoint."""
+        if self._sequence == at_least.sequence and self._mac != at_least.mac:
+            raise AuditError(f"audit entry {self._sequence} is not the one of the checkpoint: the log was rewritten")
+
+    def _key(self, number: int, key_id: object) -> Mac:
+        try:
+            key = self._macs.by_id(bytes.fromhex(key_id))  # type: ignore[arg-type]
+        except (LookupError, ValueError, TypeError):
+            raise AuditError(f"audit entry {number} names key {key_id!r}, which is not there; bring it back") from None
+        self._known[key_id] = key
+        return key
