@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import BindParameter, Connection, RowMapping, and_, bindparam, or_, select
+from sqlalchemy import BindParameter, Connection, RowMapping, and_, bindparam, func, or_, select
 
 from dp.ledger.budget import Status, status_of
 from dp.ledger.counter import Counter, ScopeRow, counters_of
-from dp.ledger.schema import budget, scope, scope_member, shared_lifetime, shared_member
+from dp.ledger.place import Place, at_place
+from dp.ledger.schema import budget, charge, scope, scope_member, shared_lifetime, shared_member
 from dp.ledger.scope_rows import sums_of
 
 _PRINCIPAL: Final[BindParameter[str]] = bindparam("principal")
@@ -21,11 +22,13 @@ _APPLIES: Final = or_(
     and_(scope.c.kind == "analyst", or_(scope.c.subject == "", scope.c.subject == _PRINCIPAL)),
     and_(scope.c.kind == "group", scope.c.subject.in_(_GROUPS)),
 )
+_ATTEMPTS: Final = select(func.max(charge.c.attempt)).where(at_place(charge)).scalar_subquery().label("attempts")
 FIND: Final = (
     select(
         budget,
         *(column.label(f"shared_{column.name}") for column in shared_lifetime.c),
         *(column.label(f"scope_{column.name}") for column in scope.c),
+        _ATTEMPTS,
     )
     .outerjoin_from(budget, shared_member, shared_member.c.dataset == budget.c.dataset)
     .outerjoin(shared_lifetime, shared_lifetime.c.name == shared_member.c.name)
@@ -36,13 +39,17 @@ FIND: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """least_nano, most_nano: of one question, 0 for no such limit. shared: under their names in place of datasets'."""
+    """least_nano, most_nano: of one question, 0 for no such limit. shared: under their names in place of datasets'.
+
+    attempts: how often the very question was charged before.
+    """
 
     status: Status
     least_nano: int
     most_nano: int
     shared: tuple[Status, ...]
     counters: tuple[Counter, ...]
+    attempts: int
 
     @property
     def conversion_atto_delta(self) -> int:
@@ -51,10 +58,11 @@ class Against:
 
 
 def read_against(
-    connection: Connection, dataset: str, principal: str, columns: Sequence[str], at: int
+    connection: Connection, place: Place, principal: str, columns: Sequence[str], at: int
 ) -> Against | None:
     """None where the dataset has no budget. at: microseconds since 1970, UTC."""
-    asked = {"of_dataset": dataset, "principal": principal}
+    dataset = place.dataset
+    asked = {**place.fields(), "of_dataset": dataset, "principal": principal}
     rows = connection.execute(FIND, asked).mappings().all()
     if not rows:
         return None
@@ -69,6 +77,7 @@ def read_against(
         first["most_nano_epsilon"],
         tuple(status_of(_shared(row), name, 0) for name, row in sorted(shared.items())),
         counters_of(touched, principal, at, sums_of(connection, dataset)),
+        first["attempts"] or 0,
     )
 
 

@@ -8,7 +8,7 @@ lock the audit head -> a request that was here before? give what became of it
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, func, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from dp.errors import DpError
 from dp.ledger.answers import Claim, StoredAnswer, digest, find_answer, serve_again
@@ -20,7 +20,6 @@ from dp.ledger.schema import charge
 from dp.price import Price
 
 FIND: Final = select(charge.c.attempt).where(charge.c.charge_id == bindparam("charge_id"), at_place(charge))
-LAST_ATTEMPT: Final = select(func.max(charge.c.attempt)).where(at_place(charge))
 RECORD: Final = insert(charge)
 
 
@@ -34,6 +33,10 @@ class Bid:
     price: Price
     sealed_question: bytes
     request_id: str | None = None
+
+    @property
+    def asked(self) -> Asked:
+        return Asked(self.place, self.principal, self.price, self.columns, self.column_prices)
 
     @property
     def named(self) -> Named | None:
@@ -67,9 +70,8 @@ def _find_charge(connection: Connection, bid: Bid) -> Claim | None:
 
 
 def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, room: Room, at: int) -> Claim:
-    before = connection.scalar(LAST_ATTEMPT, bid.place.fields())
-    claim = Claim(bid.charge_id, bid.place, (before or 0) + 1, bid.principal)
-    cost, at = cost_of(bid.price), log.now()
+    claim = Claim(bid.charge_id, bid.place, room.attempt, bid.principal)
+    cost = cost_of(bid.price)
     head = log.append(
         connection,
         head,

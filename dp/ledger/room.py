@@ -12,6 +12,7 @@ from dp.ledger.budget import MAX_SUM, Status, spend, spend_shared
 from dp.ledger.canonical_json import Plain
 from dp.ledger.counter import Counter
 from dp.ledger.errors import QuestionPriceError, StaleEpochError
+from dp.ledger.place import Place
 from dp.ledger.scope_rows import buckets_from, require_same, spend_scopes
 from dp.price import Price
 
@@ -20,12 +21,15 @@ from dp.price import Price
 class Asked:
     """What a charge is for. column_prices: as in a request."""
 
-    dataset: str
-    epoch: int
+    place: Place
     principal: str
     price: Price
     columns: tuple[str, ...] = ()
     column_prices: tuple[Price, ...] = ()
+
+    @property
+    def dataset(self) -> str:
+        return self.place.dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +43,20 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a charge that fits is to be added to. costs: each counter with what it costs, in nano-epsilon."""
+    """What a charge that fits is to be added to. costs: each counter with what it costs, in nano-epsilon.
+
+    attempt: the number of the charge among those of the very question, from 1.
+    """
 
     asked: Asked
     shared: tuple[str, ...]
     costs: tuple[tuple[Counter, int], ...]
+    attempt: int
 
     def spend(self, connection: Connection) -> None:
         """Raises: LedgerError where something is no longer as it was looked at (see require_same)."""
         price = self.asked.price
-        require_same(spend(connection, self.asked.dataset, self.asked.epoch, price))
+        require_same(spend(connection, self.asked.dataset, self.asked.place.epoch, price))
         if self.shared:
             require_same(spend_shared(connection, self.shared, price))
         spend_scopes(connection, self.asked.dataset, self.costs)
@@ -60,7 +68,7 @@ class Room:
 
 def find_room(connection: Connection, asked: Asked, at: int) -> Room | Refusal:
     """at: microseconds since 1970, UTC."""
-    against = read_against(connection, asked.dataset, asked.principal, asked.columns, at)
+    against = read_against(connection, asked.place, asked.principal, asked.columns, at)
     if against is None:
         return Refusal("unknown dataset", UnknownDatasetError.of(asked.dataset))
     refusal = _of_lifetimes(against, asked) or _of_price(against, asked)
@@ -70,7 +78,7 @@ def find_room(connection: Connection, asked: Asked, at: int) -> Room | Refusal:
     short = [(counter, nano) for counter, nano in costs if nano > counter.remaining]
     if short:
         return _short(connection, asked.dataset, short)
-    return Room(asked, tuple(shared.dataset for shared in against.shared), costs)
+    return Room(asked, tuple(shared.dataset for shared in against.shared), costs, against.attempts + 1)
 
 
 def fits(status: Status, price: Price) -> bool:
@@ -96,8 +104,8 @@ def stand_alone(price: Price, atto_delta: int) -> int:
 
 
 def _of_lifetimes(against: Against, asked: Asked) -> Refusal | None:
-    if against.status.epoch != asked.epoch:
-        return Refusal("stale epoch", StaleEpochError(asked.dataset, asked.epoch, against.status.epoch))
+    if against.status.epoch != asked.place.epoch:
+        return Refusal("stale epoch", StaleEpochError(asked.dataset, asked.place.epoch, against.status.epoch))
     if not fits(against.status, asked.price):
         return Refusal("budget exhausted", exhausted(asked.dataset, against.status, asked.price))
     for shared in against.shared:

@@ -63,7 +63,7 @@ def _any_of(table: Table, names: Sequence[str], n: int) -> ColumnElement[bool]:
 def _rows(counters: Sequence[Counter]) -> dict[str, str | int]:
     values: dict[str, str | int] = {}
     for at, counter in enumerate(counters):
-        names = {**dict(zip(_NAMES, counter.key, strict=True)), "bucket": counter.window.bucket}
+        names: dict[str, str | int] = {**dict(zip(_NAMES, counter.key, strict=True)), "bucket": counter.window.bucket}
         values |= {f"{name}_{at}": value for name, value in names.items()}
         values[f"spent_nano_epsilon_{at}"] = counter.window.nano
     return values

@@ -1,13 +1,13 @@
 """What a charge counts against."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import Engine
 
 from dp.ledger.against import Against, read_against
 from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.ledger import Ledger
+from dp.ledger.place import Place
+from tests.dp.ledger.sealing import a_request
 
 SCOPES = (
     Scope("dataset", "", "day", 1),
@@ -33,9 +33,13 @@ def scoped(ledger: Ledger) -> Ledger:
     return ledger
 
 
-def read(engine: Engine, *arguments: Any) -> Against:
+def at(dataset: str) -> Place:
+    return Place("principal:ann", dataset, 1, "ab" * 32)
+
+
+def read(engine: Engine, dataset: str, principal: str, columns: list[str]) -> Against:
     with engine.connect() as connection:
-        found = read_against(connection, *arguments, 0)
+        found = read_against(connection, at(dataset), principal, columns, 0)
     assert found is not None
     return found
 
@@ -67,4 +71,13 @@ def test_a_dataset_without_a_budget_or_without_scopes(ledger: Ledger, engine: En
     found = read(engine, "people", "ann", ["age"])
     assert (found.status.lifetime, found.shared, found.counters) == (10**9, (), ())
     with engine.connect() as connection:
-        assert read_against(connection, "People", "ann", [], 0) is None
+        assert read_against(connection, at("People"), "ann", [], 0) is None
+
+
+def test_it_says_how_often_the_very_question_was_charged(ledger: Ledger, engine: Engine) -> None:
+    claims = [ledger.charge(a_request(1, text)) for text in ("one", "one", "other")]
+    for claim, attempts in zip(claims, (2, 2, 1), strict=True):
+        with engine.connect() as connection:
+            found = read_against(connection, claim.place, "ann", [], 0)  # type: ignore[union-attr]
+        assert found is not None
+        assert found.attempts == attempts

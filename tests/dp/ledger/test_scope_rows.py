@@ -10,6 +10,7 @@ from dp.ledger.against import Against, read_against
 from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.counter import Counter
 from dp.ledger.ledger import Ledger
+from dp.ledger.place import Place
 from dp.ledger.schema import scope, scope_bucket
 from dp.ledger.scope_rows import buckets_from, require_same, spend_scopes, sums_of
 from dp.ledger.spans import DAY, HOUR
@@ -28,7 +29,7 @@ def scoped(engine: Engine) -> Ledger:
 
 
 def read(connection: Connection, at: int = NOW) -> Against:
-    found = read_against(connection, "people", "ann", ["age"], at)
+    found = read_against(connection, Place("shared", "people", 1, "ab"), "ann", ["age"], at)
     assert found is not None
     return found
 
