@@ -2,40 +2,26 @@
 
 import itertools
 from collections.abc import Iterable
+from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from dp.delta import parse_delta
-from dp.epsilon import parse_epsilon
-from dp.errors import DpError
+from dp.request import NAME_CHARACTERS
 from vault.expression import Column, Expression
+from vault.policy.allowance import Allowance, Group, Person, Windows
+from vault.policy.amount import AttoDelta, NanoEpsilon
 from vault.policy.bounds import Bounds, exact
 from vault.policy.declared_expression import DeclaredExpression
+from vault.policy.length import Length
 from vault.policy.name import Name, refusal
 from vault.policy.section import Section
 from vault.policy.unknown_groups import UnknownGroups
 
 GroupLabel = int | str
-
-
-def _nano(value: Any) -> int:
-    """A lifetime epsilon in nano-epsilon."""
-    try:
-        return parse_epsilon(value)
-    except DpError as error:
-        reason = str(error)
-    raise refusal(reason)
-
-
-def _atto(value: Any) -> int:
-    """A lifetime delta in units of 1e-18."""
-    try:
-        return parse_delta(value)
-    except DpError as error:
-        reason = str(error)
-    raise refusal(reason)
+# Ours: data that is new oftener than that is asked about by time, not by epochs.
+SHORTEST_EPOCH: Final = timedelta(hours=1)
 
 
 def _labels(value: Any) -> tuple[GroupLabel, ...]:
@@ -60,6 +46,19 @@ def _edges(value: Any) -> tuple[Decimal, ...]:
     return edges
 
 
+def _reason(text: str) -> str:
+    """Why a copy has a budget of its own, as the ledger can keep it."""
+    if not 10 <= len(text) <= NAME_CHARACTERS or not text.isprintable() or text != text.strip():
+        raise refusal(f"expected a reason in words, of 10 to {NAME_CHARACTERS} printable characters")
+    return text
+
+
+def _epoch(length: timedelta) -> timedelta:
+    if length < SHORTEST_EPOCH:
+        raise refusal('new answers are given every hour at most: write "1h" or more, such as "90d"')
+    return length
+
+
 class DatasetPolicy(Section):
     """A table opened for questions.
 
@@ -70,14 +69,30 @@ class DatasetPolicy(Section):
     accept_unbound: why sealed fields that do not bind the unit are opened nevertheless. bounds: of columns;
     expressions: by name, with their bounds; groups: the labels of columns; unknown: columns that are grouped by without
     labels; edges: of histograms, by the name of a column or an expression.
+
+    least_nano, most_nano: what one question may cost, written `least_epsilon` and `most_epsilon`. answers: `shared`
+    where everybody is given what was answered to the first who asked, `own` where each asker pays for answers alone.
+    new_answers_every: how long an answer is repeated before the question is answered anew, at a new charge.
+    separate_budget: why a dataset over the same table as another does not share its lifetime. budget: what all may
+    spend in a window of time; column: on a column; each_analyst, analyst: by one asker; group: by several together.
     """
 
     table: Name
     unit: Name
     rows_per_unit: Annotated[int, Field(ge=1)]
     groups_per_unit: Annotated[int, Field(ge=1)] = 1
-    lifetime_nano: Annotated[int, BeforeValidator(_nano), Field(alias="lifetime_epsilon")]
-    lifetime_atto_delta: Annotated[int, BeforeValidator(_atto), Field(alias="lifetime_delta")] = 0
+    lifetime_nano: Annotated[NanoEpsilon, Field(alias="lifetime_epsilon")]
+    lifetime_atto_delta: Annotated[AttoDelta, Field(alias="lifetime_delta")] = 0
+    least_nano: Annotated[NanoEpsilon | None, Field(alias="least_epsilon")] = None
+    most_nano: Annotated[NanoEpsilon | None, Field(alias="most_epsilon")] = None
+    answers: Literal["shared", "own"] = "shared"
+    new_answers_every: Annotated[Length, AfterValidator(_epoch)] | None = None
+    separate_budget: Annotated[str, AfterValidator(_reason)] | None = None
+    budget: Windows | None = None
+    column: dict[Name, Allowance] = Field(default_factory=dict)
+    each_analyst: Allowance | None = None
+    analyst: dict[Person, Allowance] = Field(default_factory=dict)
+    group: dict[Person, Group] = Field(default_factory=dict)
     bounds: dict[Name, Bounds] = Field(default_factory=dict)
     groups: dict[Name, Annotated[tuple[GroupLabel, ...], BeforeValidator(_labels)]] = Field(default_factory=dict)
     expressions: dict[Name, DeclaredExpression] = Field(default_factory=dict)

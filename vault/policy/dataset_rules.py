@@ -7,6 +7,7 @@ from typing import Final
 from dp.errors import ParameterError
 from vault.exact_number import is_whole
 from vault.policy.bounds import Bounds
+from vault.policy.budget_rules import allowance_faults
 from vault.policy.dataset import DatasetPolicy
 from vault.policy.expression_rules import declared_faults
 from vault.policy.grouping_rules import edge_faults, grouping_faults
@@ -41,6 +42,7 @@ def _faults(dataset: DatasetPolicy, table: TablePolicy) -> Iterator[str]:
     ranges += declared_faults(dataset, table)
     yield from ranges
     yield from grouping_faults(dataset, table)
+    yield from allowance_faults(dataset, table)
     if not ranges:
         yield from edge_faults(dataset, table)
 

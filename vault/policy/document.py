@@ -10,12 +10,14 @@ from pydantic import Field, ValidationError
 
 from dp.grid import Grid
 from vault.expression import Column, Expression
+from vault.policy.budget_rules import lifetime_faults
 from vault.policy.dataset import DatasetPolicy
 from vault.policy.dataset_rules import dataset_faults
 from vault.policy.faults import PolicyFaultsError, shape_faults
 from vault.policy.maintenance import Maintenance
 from vault.policy.name import Name
 from vault.policy.section import Section
+from vault.policy.shared_lifetime import SharedLifetime
 from vault.policy.storage import Storage
 from vault.policy.table import TablePolicy
 from vault.policy.table_rules import table_faults
@@ -30,6 +32,7 @@ class Policy(Section):
     vault: Storage
     table: Annotated[dict[Name, TablePolicy], Field(min_length=1)] = Field(default_factory=dict)
     dataset: dict[Name, DatasetPolicy] = Field(default_factory=dict)
+    lifetime: dict[Name, SharedLifetime] = Field(default_factory=dict)
     maintenance: Maintenance = Maintenance()
 
     @classmethod
@@ -69,7 +72,9 @@ class Policy(Section):
         if mapped is not None and policy.table:
             lines.append("table: the mapped classes of --models are the tables; remove this section, or --models")
         tables = policy.table if mapped is None else dict(mapped)
-        lines += dataset_faults(policy.dataset, tables) if tables else []
+        if tables:
+            lines += dataset_faults(policy.dataset, tables)
+            lines += lifetime_faults(policy.lifetime, policy.dataset, tables)
         if lines:
             raise PolicyFaultsError(file, lines)
         return policy.model_copy(

@@ -1,14 +1,16 @@
 """Faults: everything that is wrong in a policy file, a line each, every line naming its dotted key."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from vault.errors import PolicyError
+from vault.policy.allowance import Allowance, Group, Windows
 from vault.policy.bounds import Bounds
 from vault.policy.dataset import DatasetPolicy
 from vault.policy.declared_expression import DeclaredExpression
 from vault.policy.maintenance import Maintenance
 from vault.policy.section import Section
+from vault.policy.shared_lifetime import SharedLifetime
 from vault.policy.storage import Storage
 from vault.policy.table import ONE, SEVERAL, ColumnPolicy, CompoundPolicy, IndexPolicy, TablePolicy
 from vault.policy.unknown_groups import UnknownGroups
@@ -24,6 +26,27 @@ _WORDS = {
     "model_type": "expected a section of keys and values",
     "too_short": "is empty",
 }
+
+# Where each section stands; * is any name or number.
+_SECTIONS: Final[tuple[tuple[str, type[Section]], ...]] = (
+    ("vault", Storage),
+    ("maintenance", Maintenance),
+    ("table.*", TablePolicy),
+    ("table.*.column.*", ColumnPolicy),
+    ("table.*.column.*.index", IndexPolicy),
+    ("table.*.column.*.index.*", IndexPolicy),
+    ("table.*.index.*", CompoundPolicy),
+    ("dataset.*", DatasetPolicy),
+    ("dataset.*.bounds.*", Bounds),
+    ("dataset.*.expressions.*", DeclaredExpression),
+    ("dataset.*.unknown.*", UnknownGroups),
+    ("dataset.*.budget", Windows),
+    ("dataset.*.column.*", Allowance),
+    ("dataset.*.each_analyst", Allowance),
+    ("dataset.*.analyst.*", Allowance),
+    ("dataset.*.group.*", Group),
+    ("lifetime.*", SharedLifetime),
+)
 
 
 class PolicyFaultsError(PolicyError):
@@ -67,28 +90,12 @@ def dotted(place: Iterable[str | int]) -> str:
 
 
 def _keys_of(place: tuple[str | int, ...]) -> list[str]:
-    section: type[Section]
-    match place:
-        case ("vault",):
-            section = Storage
-        case ("maintenance",):
-            section = Maintenance
-        case ("table", _):
-            section = TablePolicy
-        case ("table", _, "column", _):
-            section = ColumnPolicy
-        case ("table", _, "column", _, "index") | ("table", _, "column", _, "index", _):
-            section = IndexPolicy
-        case ("table", _, "index", _):
-            section = CompoundPolicy
-        case ("dataset", _):
-            section = DatasetPolicy
-        case ("dataset", _, "bounds", _):
-            section = Bounds
-        case ("dataset", _, "expressions", _):
-            section = DeclaredExpression
-        case ("dataset", _, "unknown", _):
-            section = UnknownGroups
-        case _:
-            return ["vault", "table", "dataset", "maintenance"]
+    section = next((section for pattern, section in _SECTIONS if _is_at(place, pattern)), None)
+    if section is None:
+        return ["vault", "table", "dataset", "lifetime", "maintenance"]
     return [field.alias or name for name, field in section.model_fields.items()]
+
+
+def _is_at(place: tuple[str | int, ...], pattern: str) -> bool:
+    parts = pattern.split(".")
+    return len(place) == len(parts) and all(part in ("*", at) for part, at in zip(parts, place, strict=True))

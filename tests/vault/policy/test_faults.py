@@ -16,7 +16,7 @@ def test_a_place_is_written_as_one_writes_the_key() -> None:
     ("change", "fault"),
     [
         (("[vault]", "[vault]\nkeyrings = 1"), "vault.keyrings: unknown key; there are: database, keys, ledger,"),
-        (("[vault]", "[vaults]\n[vault]"), "vaults: unknown key; there are: vault, table, dataset"),
+        (("[vault]", "[vaults]\n[vault]"), "vaults: unknown key; there are: vault, table, dataset, lifetime"),
         (("key = [", "keys = 1\nkey = ["), "table.person_year.keys: unknown key; there are: key, column"),
         (
             ("site = { type", "site = { typ = 1, type"),
