@@ -22,6 +22,7 @@ from dp.ledger import Ledger
 from dp.request import Request
 from dp.tie_break import row_ties
 from kms import Keyring, close_before_fork
+from vault.budgets import declare_budgets
 from vault.errors import PolicyError
 from vault.expression import Column, Expression
 from vault.jobs.walking.key_pages import within_raw
@@ -39,6 +40,20 @@ from vault.rows.told_length import Counted, as_of_all_rows, of_any_length
 from vault.shared_scan import PartToRead, SharedScan
 from vault.translation import dp_question, labels, read_as, spelled, undeclared
 
+__all__ = [
+    "answer",
+    "answers",
+    "chunks",
+    "declare_budgets",
+    "dp_question",
+    "ledger_engine",
+    "meaning",
+    "open_ledger",
+    "read_part",
+    "scan_of",
+    "values_of",
+]
+
 
 def open_ledger(policy: Policy, keyring: Keyring) -> Ledger:
     """The ledger that the policy names, with keys from the keyring. Its tables are made by declare_budgets()."""
@@ -54,23 +69,6 @@ def ledger_engine(url: str) -> Engine:
     engine = create_engine(url, hide_parameters=True)
     close_before_fork(engine)  # else the charges of a daemon could be lost
     return engine
-
-
-def declare_budgets(ledger: Ledger, policy: Policy) -> None:
-    """Bring the ledger to the policy's lifetime budgets; what was spent stays spent, a change is logged."""
-    ledger.create_schema()
-    for name, dataset in policy.dataset.items():
-        ledger.declare(name, dataset.lifetime_nano, lifetime_atto_delta=dataset.lifetime_atto_delta)
-
-
-def budgets_that_differ(ledger: Ledger, policy: Policy) -> list[str]:
-    """The datasets of which the policy's lifetime budget is not the ledger's."""
-    return [
-        name
-        for name, rules in policy.dataset.items()
-        for status in (ledger.status(name),)
-        if (status.lifetime, status.lifetime_atto_delta) != (rules.lifetime_nano, rules.lifetime_atto_delta)
-    ]
 
 
 def answer(
@@ -147,7 +145,8 @@ def _to_ask(
         price=price,
         parameters=read_as(project.policy, dataset, question),
         group_labels=spelled(labels(rules, question)),
-        shared=True,
+        shared=rules.answers == "shared",
+        columns=question.columns,
     )
     table = project.table(rules.table)
     project.require_sealed(table, {*question.columns, rules.unit})

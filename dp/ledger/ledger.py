@@ -26,8 +26,7 @@ from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.place import Place
 from dp.ledger.policy_change import Declaration
 from dp.ledger.schema_version import create_schema, require_schema
-from dp.ledger.scope_status import ScopeStatus, read_scopes
-from dp.ledger.shared import SharedStatus, read_shared_of
+from dp.ledger.shared import SharedStatus, read_shared, read_shared_of
 from dp.ledger.transaction import Transactions
 from dp.ledger.verify import AuditReport, verify
 from dp.request import Request, require_name, require_text
@@ -134,12 +133,11 @@ class Ledger:
             self._require_schema(connection)
             return policy_change.require_declared(read_budgets(connection, dataset), dataset)
 
-    def scopes(self, dataset: str) -> tuple[ScopeStatus, ...]:
-        """What each scope that is declared has spent, and every analyst's who asked. Raises: UnknownDatasetError."""
+    def shared_lifetime(self, name: str) -> SharedStatus | None:
+        """None where there is none of that name."""
         with self._transactions.snapshot() as connection:
             self._require_schema(connection)
-            policy_change.require_declared(read_status(connection, dataset), dataset)
-            return read_scopes(connection, dataset, self._log.now())
+            return read_shared(connection, name)
 
     def shared_lifetimes(self, dataset: str) -> tuple[SharedStatus, ...]:
         """Those that the dataset is under, also such as the ledger made for copies of one source."""

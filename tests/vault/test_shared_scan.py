@@ -31,6 +31,7 @@ from vault.jobs.workers.workers import WorkersOf
 from vault.ledger_keys import question_mac, tie_break_salt
 from vault.policy import Policy
 from vault.project import Project
+from vault.budgets import apply_budgets
 from vault.question import admit, parse
 from vault.rows.raw_table import raw_table
 from vault.rows.told_length import of_any_length
@@ -241,7 +242,7 @@ def test_groups_that_nobody_declared_are_counted_by_one_process(project: Project
             raise AssertionError("no worker is asked")
 
     with closing(open_ledger(project.policy, project.opened.keyring)) as ledger, Never(1) as threads:
-        declare_budgets(ledger, project.policy)
+        assert list(apply_budgets(ledger, project.policy, reason="a delta is wanted"))
         question = admit(parse("count_units(*) by national_id"), project.policy, "visits")
         price = price_of(project.policy.dataset["visits"], question, 10**9)
         scan = SharedScan(WorkersOf(threads, 1), place(tmp_path))

@@ -1,9 +1,9 @@
-"""ask, budget: noisy answers for the epsilon they cost, one by one or as a batch, and what is left."""
+"""ask: noisy answers for the epsilon they cost, one by one or as a batch."""
 
 import getpass
 import json
 from contextlib import closing
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -13,6 +13,8 @@ from dp.delta import parse_delta
 from vault.bridge import answer, answers, open_ledger
 from vault.cli.answer_display import ShownAnswer
 from vault.cli.batch_display import ShownBatch
+from vault.cli.budget_display import in_one_line
+from vault.cli.budget_remarks import say_differences
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.cli.recipes import CommandPlace
@@ -87,6 +89,7 @@ def ask(
                 show(question, answer(project, ledger, name, question, price=price, who=who, shared=scan()))
         if not as_json:
             Console().print(in_one_line(name, ledger.status(name)), highlight=False)
+        say_differences(ledger, project.policy)
 
 
 def batch_delta(delta: str | None, *, batch: bool) -> int:
@@ -96,27 +99,6 @@ def batch_delta(delta: str | None, *, batch: bool) -> int:
     if not batch:
         raise dp.ParameterError("delta", "it is for questions that are charged at once; add --batch, or leave it out")
     return parse_delta(delta)
-
-
-def budget(policy: PolicyOption = POLICY, models: ModelsOption = None, as_json: JsonOption = False) -> None:
-    """Show what each dataset may cost one person for ever, and what is left."""
-    with (
-        open_project(policy, models) as project,
-        closing(open_ledger(project.policy, project.opened.keyring)) as ledger,
-    ):
-        for name in project.policy.dataset:
-            status = ledger.status(name)
-            if as_json:
-                amounts = {"lifetime": status.lifetime, "spent": status.spent, "remaining": status.remaining}
-                if status.lifetime_nano_rho:
-                    amounts |= {
-                        "lifetime_rho": status.lifetime_nano_rho,
-                        "spent_rho": status.spent_nano_rho,
-                        "largest_question": status.largest_question,
-                    }
-                typer.echo(json.dumps({"dataset": name} | {key: dp.show(nano) for key, nano in amounts.items()}))
-            else:
-                Console().print(in_one_line(name, status), highlight=False)
 
 
 def login() -> str:
@@ -131,13 +113,3 @@ def only_dataset(policy: Policy) -> str:
     if len(policy.dataset) != 1:
         raise PolicyError(f"say which dataset with --dataset; the policy names: {', '.join(policy.dataset) or 'none'}")
     return next(iter(policy.dataset))
-
-
-def in_one_line(name: str, status: Any) -> str:
-    spent, cap, left = (dp.show(nano) for nano in (status.spent, status.lifetime, status.remaining))
-    line = f"dataset {name}: epsilon {spent} of {cap} spent by all askers together, {left} left, for ever"
-    if not status.lifetime_nano_rho:
-        return line
-    nanos = (status.spent_nano_rho, status.lifetime_nano_rho, status.largest_question)
-    rho, most, question = (dp.show(nano) for nano in nanos)
-    return f"{line}; or, by lifetime_delta, rho {rho} of {most}: one more question may cost epsilon {question}"

@@ -7,11 +7,13 @@ from rich.console import Console
 
 from dp import DpError
 from kms import KeyState, KmsError
-from vault.bridge import budgets_that_differ, open_ledger
+from vault.bridge import open_ledger
+from vault.cli.budget_remarks import copies_told, differences_told
 from vault.cli.key_clearing import KeyClearing
 from vault.cli.key_faults import key_faults, say_faults
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, PolicyOption, open_project
+from vault.dataset_sources import dataset_sources
 from vault.errors import VaultError
 from vault.policy import unbound_fields
 from vault.project import Project
@@ -23,6 +25,9 @@ def check(policy: PolicyOption = POLICY, models: ModelsOption = None) -> None:
     console = Console()
     with open_project(policy, models) as project:
         say_faults(console, faults(project))
+        with closing(open_ledger(project.policy, project.opened.keyring)) as ledger:
+            for line in copies_told(ledger, project.policy):
+                console.print(f"warning: {line}", highlight=False, markup=False, soft_wrap=True)
         console.print("keys open, values authenticate, the audit log is whole, datasets bind their unit")
 
 
@@ -38,8 +43,7 @@ def faults(project: Project) -> Iterator[str]:
     with closing(open_ledger(project.policy, keyring)) as ledger:
         try:
             ledger.verify_audit()
-            for name in budgets_that_differ(ledger, project.policy):
-                yield f"dataset.{name}: its lifetime is not what the ledger has; bring it there by: noisevault init"
+            yield from differences_told(ledger, project.policy, dataset_sources(project))
         except (DpError, KmsError, VaultError) as error:
             yield str(error)
     for name in project.tables:

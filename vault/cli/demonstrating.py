@@ -17,7 +17,7 @@ import dp
 from dp.errors import BudgetExhaustedError
 from dp.ledger import Ledger
 from vault.bridge import answer, open_ledger
-from vault.cli import asking, initialising, looking, rotating
+from vault.cli import budget_display, initialising, looking, rotating
 from vault.cli.answer_display import number
 from vault.cli.job_display import job_display
 from vault.cli.job_ending import in_one_line
@@ -100,7 +100,7 @@ def ask_beside_exact(project: Project, ledger: Ledger) -> None:
             clamped, plain = exact_figures(text, figures)
             grid.add_row(str(site), number(group.value), f"{low} … {high}", clamped, plain)
         console.print(grid)
-    console.print(asking.in_one_line(DATASET, ledger.status(DATASET)))
+    console.print(budget_display.in_one_line(DATASET, ledger.status(DATASET)))
 
 
 def exact_figures(text: str, exact: Exact) -> tuple[str, str]:
@@ -117,7 +117,7 @@ def ask(project: Project, ledger: Ledger, text: str, epsilon: str = "0.5") -> dp
 def repeat_and_exhaust(project: Project, ledger: Ledger) -> None:
     step("the same question again, in other words: the same answer, free")
     first, again = (ask(project, ledger, text) for text in ("count(*) by site", "COUNT  BY site"))
-    console.print(f"same answer: {first == again}; {asking.in_one_line(DATASET, ledger.status(DATASET))}")
+    console.print(f"same answer: {first == again}; {budget_display.in_one_line(DATASET, ledger.status(DATASET))}")
     step("questions until the budget is gone")
     try:
         for age in range(20, 80, 10):

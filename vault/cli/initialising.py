@@ -12,8 +12,10 @@ from rich.console import Console
 from dp.ledger import Ledger
 from kms import KeyFileError
 from kms.providers.local import create_key_file
-from vault.bridge import declare_budgets, open_ledger
-from vault.cli.asking import in_one_line as budget_in_one_line
+from vault.bridge import open_ledger
+from vault.budgets import declare_budgets
+from vault.cli.budget_display import in_one_line as budget_in_one_line
+from vault.cli.budget_remarks import differences_told
 from vault.cli.models import ModelsOption, load_models
 from vault.cli.options import (
     POLICY,
@@ -25,6 +27,7 @@ from vault.cli.options import (
     read_passphrase,
     require_named,
 )
+from vault.dataset_sources import dataset_sources
 from vault.errors import PolicyError
 from vault.project import Project, has_keyring, require_no_lost_keyring
 
@@ -69,8 +72,11 @@ def init(
             console.print("without the passphrase it does not open either; nobody can recover it")
     project = Project.create(rules, settings or provider_settings(rules.vault.kek), former_settings(rules), mapped)
     with closing(project), closing(open_ledger(rules, project.opened.keyring)) as ledger:
-        declare_budgets(ledger, rules)
+        sources = dataset_sources(project)
+        warnings = declare_budgets(ledger, rules, sources)
         say_what_is_there(console, project, ledger)
+        for line in (*(f"warning: {one}" for one in warnings), *differences_told(ledger, rules, sources)):
+            console.print(line)
 
 
 def say_what_is_there(console: Console, project: Project, ledger: Ledger) -> None:

@@ -39,6 +39,10 @@ def test_init_again_leaves_what_is_there_and_makes_what_is_new(loaded: Run, tmp_
     assert "noisevault init" in loaded("check").err + loaded("check").out
     again = loaded("init")
     assert (again.status, again.err) == (0, "")
+    assert "dataset.visits: its budgets are not those of the ledger" in again.out
+    assert "0.5 of 1 spent" in loaded("budget").out
+    assert loaded("check").status == 1
+    assert loaded("budget", "apply", "--reason", "the year is new").status == 0
     assert (tmp_path / "kek").read_bytes() == key
     assert ids_and_states(loaded) == keys
     assert "0.5 of 2 spent" in loaded("budget").out

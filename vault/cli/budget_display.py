@@ -1,0 +1,151 @@
+"""Budget display: what a dataset may cost and has cost, a bar for each budget, with the loss for life beside each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from rich.progress_bar import ProgressBar
+from rich.table import Column, Table
+from rich.text import Text
+
+import dp
+from dp.ledger import Ledger, Status
+from dp.ledger.budgets import Budgets, Scope
+from dp.ledger.copies import OWN_NAME
+from dp.ledger.shared import SharedStatus
+from kms.utc_text import to_the_minute
+
+__all__ = ["ShownBudget", "in_one_line"]
+
+# Ours, in characters.
+BAR: Final = 16
+HEADS: Final = ("budget", "within", "", "spent", "of", "more from (UTC)", "for life")
+COLUMNS: Final = [Column(head, no_wrap=True) for head in HEADS]
+FOR_EVER: Final = "ever"
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeStatus:
+    scope: Scope
+    spent: int
+    spent_ever: int
+    refills_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBudget:
+    """Of one dataset, as the ledger has it."""
+
+    status: Status
+    budgets: Budgets
+    scopes: tuple[ScopeStatus, ...]
+    shared: tuple[SharedStatus, ...]
+
+    @classmethod
+    def of(cls, ledger: Ledger, dataset: str) -> "ShownBudget":
+        """Raises: UnknownDatasetError."""
+        return cls(ledger.status(dataset), ledger.budgets(dataset), (), ledger.shared_lifetimes(dataset))
+
+    def in_lines(self) -> list[str]:
+        """What is beside the bars."""
+        lines = [in_one_line(self.status.dataset, self.status)]
+        least, most = self.budgets.least_nano, self.budgets.most_nano
+        limits = [f"{word} {dp.show(nano)}" for word, nano in (("at least", least), ("at most", most)) if nano]
+        if limits:
+            lines.append(f"one question costs epsilon {' and '.join(limits)}")
+        return lines
+
+    def in_a_table(self) -> Table:
+        table = Table(*COLUMNS, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_row(*_row("lifetime", FOR_EVER, self.status.spent, self.status.lifetime))
+        for one in self.shared:
+            table.add_row(*_row(_name_of(one), FOR_EVER, one.status.spent, one.status.lifetime))
+        for scope in self.scopes:
+            for_life = self.status.spent if scope.scope.kind == "dataset" else scope.spent_ever
+            table.add_row(
+                *_row(
+                    _subject_of(scope), scope.scope.span, scope.spent, scope.scope.cap_nano, for_life, scope.refills_at
+                )
+            )
+        return table
+
+    def in_json(self) -> dict[str, Any]:
+        """Amounts as text, exact; moments in UTC."""
+        return {
+            "dataset": self.status.dataset,
+            "epoch": self.status.epoch,
+            **_amounts(self.status),
+            "least": dp.show(self.budgets.least_nano) if self.budgets.least_nano else None,
+            "most": dp.show(self.budgets.most_nano) if self.budgets.most_nano else None,
+            "scopes": [_scope(one) for one in self.scopes],
+            "shared_lifetimes": [
+                {"name": one.name, "datasets": list(one.datasets), **_amounts(one.status)} for one in self.shared
+            ],
+        }
+
+
+def in_one_line(name: str, status: Status) -> str:
+    spent, cap, left = (dp.show(nano) for nano in (status.spent, status.lifetime, status.remaining))
+    line = f"dataset {name}: epsilon {spent} of {cap} spent by all askers together, {left} left, for ever"
+    if not status.lifetime_nano_rho:
+        return line
+    nanos = (status.spent_nano_rho, status.lifetime_nano_rho, status.largest_question)
+    rho, most, question = (dp.show(nano) for nano in nanos)
+    return f"{line}; or, by lifetime_delta, rho {rho} of {most}: one more question may cost epsilon {question}"
+
+
+def _row(
+    what: str, span: str, spent: int, cap: int, for_life: int | None = None, refills_at: int | None = None
+) -> Sequence[Text | ProgressBar]:
+    return (
+        Text(what),
+        Text(span),
+        ProgressBar(total=max(1, cap), completed=min(spent, cap) if cap else 1, width=BAR),
+        Text(dp.show(spent)),
+        Text(dp.show(cap)),
+        Text("" if refills_at is None else to_the_minute(_moment(refills_at))),
+        Text(dp.show(spent if for_life is None else for_life)),
+    )
+
+
+def _amounts(status: Status) -> dict[str, str]:
+    amounts = {"lifetime": status.lifetime, "spent": status.spent, "remaining": status.remaining}
+    if status.lifetime_nano_rho:
+        amounts |= {
+            "lifetime_rho": status.lifetime_nano_rho,
+            "spent_rho": status.spent_nano_rho,
+            "largest_question": status.largest_question,
+        }
+    return {name: dp.show(nano) for name, nano in amounts.items()}
+
+
+def _scope(one: ScopeStatus) -> dict[str, Any]:
+    amounts = {
+        "cap": one.scope.cap_nano,
+        "spent": one.spent,
+        "remaining": max(0, one.scope.cap_nano - one.spent),
+        "spent_for_ever": one.spent_ever,
+    }
+    return {
+        "kind": one.scope.kind,
+        "subject": one.scope.subject,
+        "span": one.scope.span,
+        **{name: dp.show(nano) for name, nano in amounts.items()},
+        "refills_at": None if one.refills_at is None else _moment(one.refills_at).isoformat(),
+    }
+
+
+def _name_of(shared: SharedStatus) -> str:
+    name = "copies" if shared.name.startswith(OWN_NAME) else f"lifetime {shared.name}"
+    return f"{name}: {', '.join(shared.datasets)}"
+
+
+def _subject_of(one: ScopeStatus) -> str:
+    if one.scope.kind == "dataset":
+        return "all askers together"
+    return f"{one.scope.kind} {one.scope.subject}" if one.scope.subject else "each analyst"
+
+
+def _moment(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
