@@ -20,6 +20,7 @@ from dp.ledger.checkpoint import head_after
 from dp.ledger.consent import SOFT_LIMIT_NANO, Consent
 from dp.ledger.copies import OWN_NAME
 from dp.ledger.declared import read_budgets
+from dp.ledger.epoch_date import epoch_since
 from dp.ledger.errors import StoredAnswerError
 from dp.ledger.events import Event
 from dp.ledger.keys import AuditMacs, Mac, Sealer
@@ -152,6 +153,15 @@ class Ledger:
         """
         require_text("reason", reason)
         return self._run(lambda c, _: policy_change.advance_epoch(c, self._log, dataset, reason))
+
+    def epoch_since(self, dataset: str) -> int:
+        """When the dataset's epoch was advanced last, or else when it was declared; in microseconds since 1970, UTC.
+
+        Raises: UnknownDatasetError.
+        """
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            return policy_change.require_declared(epoch_since(connection, dataset), dataset)
 
     def status(self, dataset: str) -> Status:
         """Raises: UnknownDatasetError."""

@@ -24,6 +24,7 @@ from vault.bridge import (
     read_part,
     scan_of,
 )
+from vault.budgets import apply_budgets
 from vault.cli.recipes import CommandPlace
 from vault.errors import JobError, PolicyError
 from vault.jobs.workers.process_pool import ProcessPool
@@ -31,7 +32,6 @@ from vault.jobs.workers.workers import WorkersOf
 from vault.ledger_keys import question_mac, tie_break_salt
 from vault.policy import Policy
 from vault.project import Project
-from vault.budgets import apply_budgets
 from vault.question import admit, parse
 from vault.rows.raw_table import raw_table
 from vault.rows.told_length import of_any_length

@@ -21,7 +21,6 @@ __all__ = ["ShownBudget", "in_one_line"]
 # Ours, in characters.
 BAR: Final = 16
 HEADS: Final = ("budget", "within", "", "spent", "of", "more from (UTC)", "for life")
-COLUMNS: Final = [Column(head, no_wrap=True) for head in HEADS]
 FOR_EVER: Final = "ever"
 
 
@@ -57,7 +56,8 @@ class ShownBudget:
         return lines
 
     def in_a_table(self) -> Table:
-        table = Table(*COLUMNS, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        columns = (Column(head, no_wrap=True) for head in HEADS)
+        table = Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_row(*_row("lifetime", FOR_EVER, self.status.spent, self.status.lifetime))
         for one in self.shared:
             table.add_row(*_row(_name_of(one), FOR_EVER, one.status.spent, one.status.lifetime))

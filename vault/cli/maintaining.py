@@ -13,6 +13,7 @@ from rich.console import Console
 
 from vault.cli.due_checkpoint import due_checkpoint
 from vault.cli.due_endings import due_destruction, due_retirement
+from vault.cli.due_epochs import due_epochs
 from vault.cli.due_keys import due_rewrapping, due_rotation
 from vault.cli.due_reencryption import due_reencryption
 from vault.cli.due_verification import due_verification
@@ -100,6 +101,7 @@ def looks(context: MaintenanceContext, *, counts: bool) -> Looks:
         Step.VERIFY: due_verification,
         Step.RETIRE: due_retirement,
         Step.DESTROY: due_destruction,
+        Step.EPOCH: due_epochs,
         Step.AUDIT_HEAD: due_checkpoint,
     } | ({Step.COUNT: due_count} if counts else {})
     return {step: partial(look, context) for step, look in steps.items()}

@@ -17,6 +17,7 @@ class Step(StrEnum):
     VERIFY = "verify"
     RETIRE = "retire"
     DESTROY = "destroy"
+    EPOCH = "epoch"
     AUDIT_HEAD = "audit-head"
     COUNT = "count"
     MAINTAIN = "maintain"
