@@ -27,6 +27,7 @@ from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.place import Place
 from dp.ledger.policy_change import Declaration
 from dp.ledger.schema_version import create_schema, require_schema
+from dp.ledger.scope_status import ScopeStatus, read_scopes
 from dp.ledger.shared import SharedStatus, read_shared, read_shared_of
 from dp.ledger.transaction import Transactions
 from dp.ledger.verify import AuditReport, verify

@@ -11,25 +11,19 @@ from rich.text import Text
 
 import dp
 from dp.ledger import Ledger, Status
-from dp.ledger.budgets import Budgets, Scope
+from dp.ledger.budgets import KINDS, Budgets
 from dp.ledger.copies import OWN_NAME
+from dp.ledger.scope_status import ScopeStatus
 from dp.ledger.shared import SharedStatus
+from dp.ledger.spans import SPANS
 from kms.utc_text import to_the_minute
 
 __all__ = ["ShownBudget", "in_one_line"]
 
 # Ours, in characters.
 BAR: Final = 16
-HEADS: Final = ("budget", "within", "", "spent", "of", "more from (UTC)", "for life")
+HEADS: Final = ("budget", "within", "", "spent", "of", "more from", "for life")
 FOR_EVER: Final = "ever"
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeStatus:
-    scope: Scope
-    spent: int
-    spent_ever: int
-    refills_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +38,8 @@ class ShownBudget:
     @classmethod
     def of(cls, ledger: Ledger, dataset: str) -> "ShownBudget":
         """Raises: UnknownDatasetError."""
-        return cls(ledger.status(dataset), ledger.budgets(dataset), (), ledger.shared_lifetimes(dataset))
+        scopes = tuple(sorted(ledger.scopes(dataset), key=_order))
+        return cls(ledger.status(dataset), ledger.budgets(dataset), scopes, ledger.shared_lifetimes(dataset))
 
     def in_lines(self) -> list[str]:
         """What is beside the bars."""
@@ -59,15 +54,15 @@ class ShownBudget:
         columns = (Column(head, no_wrap=True) for head in HEADS)
         table = Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_row(*_row("lifetime", FOR_EVER, self.status.spent, self.status.lifetime))
-        for one in self.shared:
-            table.add_row(*_row(_name_of(one), FOR_EVER, one.status.spent, one.status.lifetime))
-        for scope in self.scopes:
-            for_life = self.status.spent if scope.scope.kind == "dataset" else scope.spent_ever
-            table.add_row(
-                *_row(
-                    _subject_of(scope), scope.scope.span, scope.spent, scope.scope.cap_nano, for_life, scope.refills_at
-                )
-            )
+        for shared in self.shared:
+            table.add_row(*_row(_name_of(shared), FOR_EVER, shared.status.spent, shared.status.lifetime))
+        for one in self.scopes:
+            for_life = self.status.spent if one.scope.kind == "dataset" else one.ever_nano
+            what, span, cap = _subject_of(one), one.scope.span, one.scope.cap_nano
+            if _is_pattern(one):
+                table.add_row(Text(what), span, "", "", dp.show(cap))
+            else:
+                table.add_row(*_row(what, span, one.spent_nano, cap, for_life, one.refills_at))
         return table
 
     def in_json(self) -> dict[str, Any]:
@@ -123,9 +118,9 @@ def _amounts(status: Status) -> dict[str, str]:
 def _scope(one: ScopeStatus) -> dict[str, Any]:
     amounts = {
         "cap": one.scope.cap_nano,
-        "spent": one.spent,
-        "remaining": max(0, one.scope.cap_nano - one.spent),
-        "spent_for_ever": one.spent_ever,
+        "spent": one.spent_nano,
+        "remaining": one.remaining_nano,
+        "spent_for_ever": one.ever_nano,
     }
     return {
         "kind": one.scope.kind,
@@ -145,6 +140,16 @@ def _subject_of(one: ScopeStatus) -> str:
     if one.scope.kind == "dataset":
         return "all askers together"
     return f"{one.scope.kind} {one.scope.subject}" if one.scope.subject else "each analyst"
+
+
+def _order(one: ScopeStatus) -> tuple[int, str, int]:
+    """The dataset's before those of some, and of each the shortest span first."""
+    return KINDS.index(one.scope.kind), one.scope.subject, list(SPANS).index(one.scope.span)
+
+
+def _is_pattern(one: ScopeStatus) -> bool:
+    """Whether it is what each analyst has; of those who asked, each has a scope besides."""
+    return one.scope.kind == "analyst" and not one.scope.subject
 
 
 def _moment(microseconds: int) -> datetime:
