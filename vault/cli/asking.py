@@ -62,6 +62,7 @@ def ask(
     ):
         name = dataset or only_dataset(project.policy)
         asked = [admit(question, project.policy, name) for question in asked]
+        say_differences(ledger, project.policy)  # before a refusal by a budget that the policy does not name
         prices = {question: spending.price(project.policy.dataset[name], question) for question in asked}
 
         def scan() -> SharedScan | None:
@@ -89,7 +90,6 @@ def ask(
                 show(question, answer(project, ledger, name, question, price=price, who=who, shared=scan()))
         if not as_json:
             Console().print(in_one_line(name, ledger.status(name)), highlight=False)
-        say_differences(ledger, project.policy)
 
 
 def batch_delta(delta: str | None, *, batch: bool) -> int:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -17,11 +16,10 @@ from dp.ledger.scope_status import ScopeStatus
 from dp.ledger.shared import SharedStatus
 from dp.ledger.spans import SPANS
 from kms.utc_text import to_the_minute
+from vault.cli.bar import Bar
 
 __all__ = ["ShownBudget", "in_one_line"]
 
-# Ours, in characters.
-BAR: Final = 16
 HEADS: Final = ("budget", "within", "", "spent", "of", "more from", "for life")
 FOR_EVER: Final = "ever"
 
@@ -92,11 +90,11 @@ def in_one_line(name: str, status: Status) -> str:
 
 def _row(
     what: str, span: str, spent: int, cap: int, for_life: int | None = None, refills_at: int | None = None
-) -> Sequence[Text | ProgressBar]:
+) -> Sequence[Text | Bar]:
     return (
         Text(what),
         Text(span),
-        ProgressBar(total=max(1, cap), completed=min(spent, cap) if cap else 1, width=BAR),
+        Bar(spent, cap),
         Text(dp.show(spent)),
         Text(dp.show(cap)),
         Text("" if refills_at is None else to_the_minute(_moment(refills_at))),

@@ -43,7 +43,7 @@ def budget(
                 typer.echo(json.dumps(shown.in_json()))
                 continue
             for line in shown.in_lines():
-                Console().print(line, highlight=False, markup=False)
+                Console(soft_wrap=True).print(line, highlight=False, markup=False)
             Console(width=WIDEST).print(shown.in_a_table())
         say_differences(ledger, project.policy)
 
