@@ -31,7 +31,7 @@ def declare_budgets(ledger: Ledger, policy: Policy, sources: Sources = NOT_KNOWN
         declared, there = budgets_of(rules, sources.get(name, "")), _budgets(ledger, name)
         if there is None or there == declared:  # of what is there already, copies are warned of again
             warnings += ledger.declare(name, declared).warnings
-        elif not there.source and there == replace(declared, source=""):
+        elif there == replace(declared, source=""):
             warnings += ledger.declare(name, declared, reason=FOUND_OUT).warnings
     for shared in _lifetimes(policy):
         if ledger.shared_lifetime(shared.name) is None:

@@ -4,6 +4,7 @@ import logging
 import math
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from vault.errors import PolicyError
 from vault.ledger_keys import tie_break_salt
 from vault.modes.recorded_modes import PLAINTEXT, SEALED
 from vault.policy import Policy
+from vault.policy.allowance import Allowance
 from vault.project import Project
 from vault.question import QuestionError, admit, parse
 from vault.rows.raw_table import raw_table
@@ -135,6 +137,67 @@ def test_answers_are_charged_repeated_for_nothing_and_refused_when_the_budget_is
     third = answer(project, ledger, "visits", parse("mean(spending) by site"), price=dp.Price.pure(half), who="ann")
     assert third == first
     ledger.verify_audit()
+
+
+def in_ledger(project: Project, rules: dict[str, Any], url: str) -> Project:
+    """With these rules of the dataset, and the ledger in that database, or where it was for one on SQLite."""
+    dataset = project.policy.dataset["visits"].model_copy(update=rules)
+    storage = project.policy.vault
+    if not url.startswith("sqlite"):
+        storage = storage.model_copy(update={"ledger": url})
+    policy = project.policy.model_copy(update={"dataset": {"visits": dataset}, "vault": storage})
+    return replace(project, policy=policy)
+
+
+def test_every_column_that_a_question_touches_is_charged_and_no_other(project: Project, database_url: str) -> None:
+    """Aggregated, also inside an expression, grouped or filtered by; the unit where a condition names it."""
+    names = ("person", "year", "site", "national_id", "diagnosis", "spending")
+    changed = in_ledger(
+        project, {"column": {name: Allowance.model_validate({"month": "1"}) for name in names}}, database_url
+    )
+    with closing(open_ledger(changed.policy, project.opened.keyring)) as ledger:
+        declare_budgets(ledger, changed.policy)
+
+        def touched(*texts: str) -> dict[str, int]:
+            before = {one.scope.subject: one.spent_nano for one in ledger.scopes("visits")}
+            asked = {admit(parse(text), changed.policy, "visits"): dp.Price.pure(10**6) for text in texts}
+            if len(asked) > 1:
+                answers(changed, ledger, "visits", asked, atto_delta=0, who="ann")
+            for question, price in asked.items() if len(asked) == 1 else ():
+                answer(changed, ledger, "visits", question, price=price, who="ann")
+            after = {one.scope.subject: one.spent_nano for one in ledger.scopes("visits")}
+            return {name: nano - before[name] for name, nano in after.items() if nano != before[name]}
+
+        one = 10**6
+        assert touched("count(*)") == {}
+        assert touched("count_units(*)") == touched("count(distinct person)") == {}
+        assert touched("count(*) where person = 3") == {"person": one}
+        assert touched("sum(spending) where year >= 2 by site") == {"spending": one, "year": one, "site": one}
+        assert touched("mean(a_site)") == {"spending": one, "site": one}
+        assert touched("histogram(spending) where diagnosis in ('gout', 'asthma')") == {
+            "spending": one,
+            "diagnosis": one,
+        }
+        assert touched("count_distinct(national_id)") == {"national_id": one}
+        assert touched("top(2) by site") == {"site": one}
+        assert touched("sum(spending)", "mean(spending) by site", "count(*) where year = 1") == {
+            "spending": 2 * one,
+            "site": one,
+            "year": one,
+        }
+        ledger.verify_audit()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_own_answers_are_paid_for_by_each_asker_and_shared_ones_by_the_first(project: Project) -> None:
+    price = dp.Price.pure(10**8)
+    for answers_are, spent in (("shared", 1), ("own", 1 + 2)):
+        changed = in_ledger(project, {"answers": answers_are}, "sqlite://")
+        with closing(open_ledger(changed.policy, project.opened.keyring)) as ledger:
+            declare_budgets(ledger, changed.policy)
+            given = [answer(changed, ledger, "visits", parse("count(*)"), price=price, who=who) for who in "abab"]
+            assert given[:2] == given[2:]
+            assert ledger.status("visits").spent == spent * 10**8
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
