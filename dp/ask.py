@@ -15,6 +15,7 @@ from typing import TypeVar
 from dp.answer import Answer
 from dp.chunk import Chunk
 from dp.errors import NotReleasedError, ParameterError
+from dp.last_moment import NO_LAST_MOMENT, LastMoment
 from dp.ledger.answers import Claim
 from dp.ledger.ledger import Ledger
 from dp.noise.random_source import OperatingSystemRandom, RandomSource
@@ -27,47 +28,69 @@ Read = Callable[[], Iterable[Chunk | Partial]]
 Released = TypeVar("Released")
 
 
-def ask(ledger: Ledger, request: Request, question: Question, read: Read, *, salt: bytes) -> Answer:
+def ask(
+    ledger: Ledger,
+    request: Request,
+    question: Question,
+    read: Read,
+    *,
+    salt: bytes,
+    until: LastMoment = NO_LAST_MOMENT,
+) -> Answer:
     """The answer, with fresh noise for a new charge; or, free, the one released to the same question before.
 
     question: its repr() says everything public about it, as that of a frozen dataclass does: another bound or cap is
         another question.
     read: gives the rows, with ties made from the same salt. It is called after the charge, and only then.
     salt: of the tie breaks, fixed per dataset.
+    until: when it has passed nothing is charged, read or stored any more; what was charged by then stays spent.
 
-    Raises: ParameterError, BudgetExhaustedError, StaleEpochError, UnknownDatasetError, RequestIdError or
-        LedgerUnavailableError before anything is read; StoredAnswerError; NotReleasedError for whatever goes wrong
-        after the charge, and for a request id whose charge has no answer, or none yet.
+    Raises: ParameterError, BudgetExhaustedError, StaleEpochError, UnknownDatasetError, LedgerUnavailableError or
+        TooLateError before anything is read; StoredAnswerError; NotReleasedError for whatever goes wrong after the
+        charge.
     """
-    return ask_with_random(ledger, request, question, read, salt=salt, random=OperatingSystemRandom())
+    return ask_with_random(ledger, request, question, read, salt=salt, until=until, random=OperatingSystemRandom())
 
 
 def ask_with_random(
-    ledger: Ledger, request: Request, question: Question, read: Read, *, salt: bytes, random: RandomSource
+    ledger: Ledger,
+    request: Request,
+    question: Question,
+    read: Read,
+    *,
+    salt: bytes,
+    until: LastMoment = NO_LAST_MOMENT,
+    random: RandomSource,
 ) -> Answer:
     """The deterministic half of ask(). Called by ask() and by tests only."""
     validate(request, question)
     return charged_once(
         ledger,
         replace(request, parameters=full_parameters(request, question)),
-        lambda: compute(request, question, read, salt, random).to_json(),
+        lambda: compute(request, question, lambda: until.before_each(read()), salt, random).to_json(),
         Answer.from_json,
+        until,
     )
 
 
 def charged_once(
-    ledger: Ledger, request: Request, compute: Callable[[], bytes], read_back: Callable[[bytes], Released]
+    ledger: Ledger,
+    request: Request,
+    compute: Callable[[], bytes],
+    read_back: Callable[[bytes], Released],
+    until: LastMoment,
 ) -> Released:
     """What was released to the request before, for nothing; or what is computed after its charge, stored and read back.
 
     compute: the canonical form of all that is to be released. It alone looks at the data.
     Raises: as ask().
     """
+    until.require()
     claim = ledger.charge(request)
     if not isinstance(claim, Claim):  # released before
         return read_back(claim)
     try:
-        return read_back(ledger.store(claim, compute()))
+        return read_back(ledger.store(claim, compute(), until))
     except Exception as error:  # noqa: BLE001  (what kind it is may depend on the data: nobody may tell one from another)
         cause = type(error).__name__
     with suppress(Exception):  # it is pending then, in the log as a charge without an answer

@@ -13,6 +13,7 @@ from dp.answers import Answers
 from dp.ask import Read, ask_with_random, charged_once, compute
 from dp.batch import Batch, BatchQuestion
 from dp.errors import ParameterError
+from dp.last_moment import NO_LAST_MOMENT, LastMoment
 from dp.ledger.ledger import Ledger
 from dp.noise.random_source import OperatingSystemRandom, RandomSource
 from dp.questions.question import Question
@@ -27,6 +28,7 @@ def ask_batch(
     *,
     salt: bytes,
     atto_delta: int = 0,
+    until: LastMoment = NO_LAST_MOMENT,
 ) -> Answers:
     """All answers, with fresh noise for one new charge; or, free, those released to the same batch before.
 
@@ -38,10 +40,17 @@ def ask_batch(
     A batch of one question is that question: it costs its own price, and its answer is the one that ask() gives. In
     larger ones what was answered outside of the batch is answered, and paid for, anew.
 
-    Raises: as ask(), all of it for the batch as a whole.
+    until, Raises: as ask(), all of it for the batch as a whole.
     """
     return ask_batch_with_random(
-        ledger, requests, questions, reads, salt=salt, atto_delta=atto_delta, random=OperatingSystemRandom()
+        ledger,
+        requests,
+        questions,
+        reads,
+        salt=salt,
+        atto_delta=atto_delta,
+        until=until,
+        random=OperatingSystemRandom(),
     )
 
 
@@ -53,6 +62,7 @@ def ask_batch_with_random(
     *,
     salt: bytes,
     atto_delta: int = 0,
+    until: LastMoment = NO_LAST_MOMENT,
     random: RandomSource,
 ) -> Answers:
     """The deterministic half of ask_batch(). Called by ask_batch() and by tests only."""
@@ -61,11 +71,14 @@ def ask_batch_with_random(
     batch = Batch.of(list(map(BatchQuestion, requests, questions, reads)), atto_delta)
     if len(batch.questions) == 1:
         (one,) = batch.questions
-        alone = ask_with_random(ledger, one.request, one.question, one.read, salt=salt, random=random)
+        alone = ask_with_random(ledger, one.request, one.question, one.read, salt=salt, until=until, random=random)
         return Answers(batch.request.price, (alone,))
 
     def compute_all() -> bytes:
-        computed = (compute(one.request, one.question, one.read, salt, random) for one in batch.questions)
+        computed = (compute(one.request, one.question, in_time(one.read), salt, random) for one in batch.questions)
         return Answers(batch.request.price, tuple(computed)).to_json()
 
-    return charged_once(ledger, batch.request, compute_all, Answers.from_json)
+    def in_time(read: Read) -> Read:
+        return lambda: until.before_each(read())
+
+    return charged_once(ledger, batch.request, compute_all, Answers.from_json, until)

@@ -97,6 +97,10 @@ class NotReleasedError(LedgerError):
         )
 
 
+class TooLateError(DpError):
+    """The last moment for an answer passed before there was one. Whoever asked is told NotReleasedError if anything."""
+
+
 class AuditError(LedgerError):
     """The audit log does not add up: an entry was changed, removed, added or moved."""
 

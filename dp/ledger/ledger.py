@@ -9,8 +9,9 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine
 
 from dp.accounting.either_rule import Limits
-from dp.errors import DpError, ParameterError
-from dp.ledger import answers, events, policy_change, recovery
+from dp.errors import DpError
+from dp.last_moment import NO_LAST_MOMENT, LastMoment
+from dp.ledger import answers, policy_change
 from dp.ledger.answers import Claim, StoredAnswer
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import Status, read_status, require_lifetime
@@ -187,16 +188,13 @@ class Ledger:
             raise outcome
         return outcome if isinstance(outcome, Claim) else self._open(outcome)
 
-    def store(self, claim: Claim, answer: bytes) -> bytes:
+    def store(self, claim: Claim, answer: bytes, until: LastMoment = NO_LAST_MOMENT) -> bytes:
         """Store the answer, unless the question has one; give the answer that stands, which is the one to release.
 
-        Raises: StoredAnswerError; NotReleasedError where the charge is marked as unreleased, by recover() perhaps.
+        Raises: StoredAnswerError; TooLateError, and nothing is stored, once that moment has passed.
         """
         sealed = self._sealer.seal(answer, claim.place.answer_aad(claim.attempt))
-        outcome = self._run(lambda c, _: answers.store_first(c, self._log, claim, sealed))
-        if isinstance(outcome, DpError):
-            raise outcome
-        return self._open(outcome)
+        return self._open(self._run(lambda c, _: answers.store_first(c, self._log, claim, sealed, until)))
 
     def record_unreleased(self, claim: Claim, cause: str) -> None:
         """Log that a charge has no answer, and from now on gets none. Nothing is given back.

@@ -14,8 +14,16 @@ from sqlalchemy import Engine, create_engine, select
 from dp.ask import ask, ask_with_random
 from dp.bounding import Caps
 from dp.chunk import Chunk
-from dp.errors import BudgetExhaustedError, DpError, NotReleasedError, ParameterError, UnknownDatasetError
+from dp.errors import (
+    BudgetExhaustedError,
+    DpError,
+    NotReleasedError,
+    ParameterError,
+    TooLateError,
+    UnknownDatasetError,
+)
 from dp.grid import Grid
+from dp.last_moment import LastMoment
 from dp.ledger.ledger import Ledger
 from dp.ledger.schema import audit
 from dp.price import Price
@@ -314,3 +322,34 @@ def test_the_noise_is_about_the_data(ledger: Ledger) -> None:
         for number in range(n)
     ]
     assert abs(sum(answer.groups[0].value for answer in answers) / n - 1000) < 10 * (2 / n) ** 0.5
+
+
+@pytest.mark.parametrize(("at", "read", "spent"), [(0, 0, 0), (1, 0, 1), (2, 1, 1), (3, 1, 1)])
+def test_after_the_last_moment_nothing_is_charged_read_or_stored(
+    ledger: Ledger, engine: Engine, at: int, read: int, spent: int
+) -> None:
+    """Looks at the clock: before the charge, before each batch, and once the lock is held to store."""
+    times, batches = iter(range(100)), [*rows(3), *rows(5)]
+    got: list[Chunk] = []
+
+    def reading() -> Iterable[Chunk]:
+        for batch in batches[: 1 if at == 2 else 2]:
+            got.append(batch)
+            yield batch
+
+    until = LastMoment(at, lambda: next(times))
+    with pytest.raises(NotReleasedError if spent else TooLateError):
+        ask(ledger, a_request(), COUNT, reading, salt=SALT, until=until)
+    assert (len(got) >= read, ledger.status("people").spent) == (True, spent * 100_000_000)
+    if spent:
+        assert '"cause":"TooLateError"' in last_entry(engine)
+    assert ledger.verify_audit().answers == 0
+    ask(ledger, a_request(), COUNT, lambda: rows(3), salt=SALT)
+    assert ledger.status("people").spent == (1 + spent) * 100_000_000, "asked again, it is charged again"
+
+
+def test_an_answer_that_is_stored_by_the_last_moment_is_given(ledger: Ledger) -> None:
+    times = iter(range(100))
+    until = LastMoment(4, lambda: next(times))
+    first = ask(ledger, a_request(), COUNT, lambda: [*rows(3), *rows(5)], salt=SALT, until=until)
+    assert ask(ledger, a_request(), COUNT, lambda: pytest.fail("it read the data"), salt=SALT) == first
