@@ -18,6 +18,7 @@ from sqlalchemy import Engine, create_engine
 import dp
 from dp.ask import Read, ask
 from dp.ask_batch import ask_batch
+from dp.last_moment import NO_LAST_MOMENT, LastMoment
 from dp.ledger import Ledger
 from dp.request import Request
 from dp.tie_break import row_ties
@@ -80,17 +81,19 @@ def answer(
     price: dp.Price,
     who: str,
     shared: SharedScan | None = None,
+    until: LastMoment = NO_LAST_MOMENT,
 ) -> dp.Answer:
     """The noisy answer to one question, paid for by `price` out of the dataset's budget; a repeat is free.
 
     price: as price_of() gives it. shared: who reads the rows, if not this process; the answer hangs on the rows and not
     on who reads them. Where the groups are not declared this process does: how long their keys are would show.
+    until: when it has passed there is no answer any more; what was charged by then stays spent.
     Raises: QuestionError, dp.ParameterError, and PolicyError for workers that read another policy, before anything is
     charged; dp.BudgetExhaustedError; DpError.
     """
     allowed = _allowed(project, dataset, question, price)
     to_ask = _to_ask(project, dataset, allowed, ledger.status(dataset).epoch, who, shared)
-    return ask(ledger, *to_ask, salt=tie_break_salt(project.opened.keyring, dataset))
+    return ask(ledger, *to_ask, salt=tie_break_salt(project.opened.keyring, dataset), until=until)
 
 
 def answers(
@@ -102,18 +105,19 @@ def answers(
     atto_delta: int,
     who: str,
     shared: SharedScan | None = None,
+    until: LastMoment = NO_LAST_MOMENT,
 ) -> dp.Answers:
     """The noisy answers to a batch of questions, paid for by one charge; the batch again, in any order, is free.
 
     prices: of each question, as admit() gives it. atto_delta: what the batch may use beside the questions' own deltas.
-    The rows are read once for each question. shared, Raises: as answer().
+    The rows are read once for each question. shared, until, Raises: as answer().
     """
     allowed = [_allowed(project, dataset, question, price) for question, price in prices.items()]
     epoch = ledger.status(dataset).epoch
     each = [_to_ask(project, dataset, one, epoch, who, shared) for one in allowed]
     requests, questions, reads = zip(*each, strict=True)
     salt = tie_break_salt(project.opened.keyring, dataset)
-    return ask_batch(ledger, requests, questions, reads, salt=salt, atto_delta=atto_delta)
+    return ask_batch(ledger, requests, questions, reads, salt=salt, atto_delta=atto_delta, until=until)
 
 
 class _Allowed(NamedTuple):

@@ -1,3 +1,4 @@
+from datetime import timedelta
 from fractions import Fraction
 
 import pytest
@@ -70,3 +71,15 @@ def test_declared_groups_of_two_columns_are_all_pairs() -> None:
 def test_caps_are_whole_numbers_from_one(written: str) -> None:
     (fault,) = faults_after(("rows_per_unit = 5", f"rows_per_unit = {written}"))
     assert fault.startswith("dataset.rand.rows_per_unit: ")
+
+
+def test_the_deadline_is_half_a_minute_unless_given() -> None:
+    assert example_policy().dataset["rand"].deadline == timedelta(seconds=30)
+    given = policy_after(('lifetime_epsilon = "3"', 'lifetime_epsilon = "3"\ndeadline = "5s"'))
+    assert given.dataset["rand"].deadline == timedelta(seconds=5)
+
+
+@pytest.mark.parametrize("written", ['"0s"', '"2h"', "5", '"5"', '"soon"', "true"])
+def test_a_deadline_is_a_duration_of_a_second_to_an_hour(written: str) -> None:
+    (fault,) = faults_after(('lifetime_epsilon = "3"', f'lifetime_epsilon = "3"\ndeadline = {written}'))
+    assert fault.startswith("dataset.rand.deadline: expected ") or "is no duration" in fault
