@@ -2,8 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -25,6 +24,7 @@ from dp.ledger.epoch_date import epoch_since
 from dp.ledger.errors import StoredAnswerError
 from dp.ledger.events import Event
 from dp.ledger.keys import AuditMacs, Mac, Sealer
+from dp.ledger.logged import Logged, logged
 from dp.ledger.place import Place
 from dp.ledger.policy_change import Declaration
 from dp.ledger.schema_version import create_schema, require_schema
@@ -255,6 +255,15 @@ class Ledger:
         with self._transactions.snapshot() as connection:
             self._require_schema(connection)
             return verify(connection, self._log.macs, at_least)
+
+    def logged(self, since: int = 0) -> Iterator[Logged]:
+        """Every entry of the audit log as one moment has it, unverified, with the texts of questions; for operators.
+
+        since: microseconds since 1970; of charges before it no text is opened. It keeps a connection until it ends.
+        """
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            yield from logged(connection, self._sealer, since)
 
     def _open(self, stored: StoredAnswer) -> bytes:
         try:
