@@ -33,6 +33,7 @@ PLACES: Final[Mapping[str, tuple[str, str]]] = {
     "demo": ("demonstrating", "demo"),
     "restore-check": ("restore_checking", "restore_check"),
     "audit-head": ("audit_heads", "audit_head"),
+    "audit": ("watching", "app"),
     "keys": ("key_commands", "app"),
     "jobs": ("jobs", "app"),
     "dp": ("self_testing", "app"),

@@ -17,6 +17,7 @@ from vault.cli.due_epochs import due_epochs
 from vault.cli.due_keys import due_rewrapping, due_rotation
 from vault.cli.due_reencryption import due_reencryption
 from vault.cli.due_verification import due_verification
+from vault.cli.due_watching import due_watching
 from vault.cli.duration import parse_duration
 from vault.cli.job_ending import INCOMPLETE, STOPPED
 from vault.cli.key_measures import due_count, write_metrics
@@ -101,7 +102,7 @@ def looks(context: MaintenanceContext, *, counts: bool) -> Looks:
         Step.VERIFY: due_verification,
         Step.RETIRE: due_retirement,
         Step.DESTROY: due_destruction,
-        Step.EPOCH: due_epochs,
+        Step.WATCH: due_watching,
         Step.AUDIT_HEAD: due_checkpoint,
     } | ({Step.COUNT: due_count} if counts else {})
     return {step: partial(look, context) for step, look in steps.items()}

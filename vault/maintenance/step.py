@@ -17,7 +17,7 @@ class Step(StrEnum):
     VERIFY = "verify"
     RETIRE = "retire"
     DESTROY = "destroy"
-    EPOCH = "epoch"
+    WATCH = "watch"
     AUDIT_HEAD = "audit-head"
     COUNT = "count"
     MAINTAIN = "maintain"
