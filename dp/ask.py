@@ -43,11 +43,10 @@ def ask(
         another question.
     read: gives the rows, with ties made from the same salt. It is called after the charge, and only then.
     salt: of the tie breaks, fixed per dataset.
-    until: when it has passed nothing is charged, read or stored any more; what was charged by then stays spent.
+    until: when it has passed nothing is charged (TooLateError), read or stored any more.
 
-    Raises: ParameterError, BudgetExhaustedError, StaleEpochError, UnknownDatasetError, LedgerUnavailableError or
-        TooLateError before anything is read; StoredAnswerError; NotReleasedError for whatever goes wrong after the
-        charge.
+    Raises: ParameterError, BudgetExhaustedError, StaleEpochError, UnknownDatasetError or LedgerUnavailableError before
+        anything is read; StoredAnswerError; NotReleasedError for whatever goes wrong after the charge.
     """
     return ask_with_random(ledger, request, question, read, salt=salt, until=until, random=OperatingSystemRandom())
 
@@ -90,7 +89,7 @@ def charged_once(
     if not isinstance(claim, Claim):  # released before
         return read_back(claim)
     try:
-        return read_back(ledger.store(claim, compute(), until))
+        return read_back(ledger.store(replace(claim, until=until), compute()))
     except Exception as error:  # noqa: BLE001  (what kind it is may depend on the data: nobody may tell one from another)
         cause = type(error).__name__
     with suppress(Exception):  # it is pending then, in the log as a charge without an answer

@@ -24,12 +24,14 @@ class Claim:
     """A charge that was made, and the right to store an answer for it.
 
     attempt: from 1; a later one is a new charge, made because the ones before had no answer yet.
+    until: when it has passed there is no such right any more, which is looked at once the ledger is locked.
     """
 
     charge_id: str
     place: Place
     attempt: int
     principal: str
+    until: LastMoment = NO_LAST_MOMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +59,14 @@ def serve_again(
     return log.append(connection, head, "repeat", **fields)
 
 
-def store_first(
-    connection: Connection, log: AuditLog, claim: Claim, sealed: bytes, until: LastMoment = NO_LAST_MOMENT
-) -> StoredAnswer:
-    """The answer that stands: this one, or the one that was stored before.
-
-    Raises: TooLateError when that moment has passed by the time that the lock is held, and nothing is stored yet.
-    """
+def store_first(connection: Connection, log: AuditLog, claim: Claim, sealed: bytes) -> StoredAnswer:
+    """The answer that stands: this one, or the one that was stored before."""
     head = log.lock(connection)
+    claim.until.require()
     stored = find_answer(connection, claim.place)
     state = connection.execute(STATE, {**claim.place.fields(), "of_charge": claim.charge_id}).one_or_none()
     if stored is not None:
         return serve_again(connection, log, head, stored, claim.principal)
-    until.require()
     head = log.append(
         connection,
         head,

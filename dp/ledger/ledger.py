@@ -2,14 +2,13 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
 
 from dp.accounting.either_rule import Limits
 from dp.errors import DpError
-from dp.last_moment import NO_LAST_MOMENT, LastMoment
 from dp.ledger import answers, policy_change
 from dp.ledger.answers import Claim, StoredAnswer
 from dp.ledger.audit import AuditHead, AuditLog
@@ -188,13 +187,13 @@ class Ledger:
             raise outcome
         return outcome if isinstance(outcome, Claim) else self._open(outcome)
 
-    def store(self, claim: Claim, answer: bytes, until: LastMoment = NO_LAST_MOMENT) -> bytes:
+    def store(self, claim: Claim, answer: bytes) -> bytes:
         """Store the answer, unless the question has one; give the answer that stands, which is the one to release.
 
-        Raises: StoredAnswerError; TooLateError, and nothing is stored, once that moment has passed.
+        Raises: StoredAnswerError.
         """
         sealed = self._sealer.seal(answer, claim.place.answer_aad(claim.attempt))
-        return self._open(self._run(lambda c, _: answers.store_first(c, self._log, claim, sealed, until)))
+        return self._open(self._run(lambda c, _: answers.store_first(c, self._log, claim, sealed)))
 
     def record_unreleased(self, claim: Claim, cause: str) -> None:
         """Log that a charge has no answer, and from now on gets none. Nothing is given back.
@@ -256,7 +255,7 @@ class Ledger:
             self._require_schema(connection)
             return verify(connection, self._log.macs, at_least)
 
-    def logged(self, since: int = 0) -> Iterator[Logged]:
+    def logged(self, since: int = 0) -> Iterable[Logged]:
         """Every entry of the audit log as one moment has it, unverified, with the texts of questions; for operators.
 
         since: microseconds since 1970; of charges before it no text is opened. It keeps a connection until it ends.
