@@ -2,8 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 
@@ -246,14 +246,18 @@ class Ledger:
             self._require_schema(connection)
             return head_after(connection, kept)
 
-    def verify_audit(self, at_least: AuditHead | None = None) -> AuditReport:
+    def verify_audit(
+        self, at_least: AuditHead | None = None, tell: Callable[[Mapping[str, Any]], object] = lambda _: None
+    ) -> AuditReport:
         """Check every entry, counter, charge and answer. at_least: the head of an earlier report, kept elsewhere.
 
+        tell: is given each entry in turn, from the state that is verified; what it made of them is to be thrown away
+            when this raises.
         Raises: AuditError naming the first bad entry.
         """
         with self._transactions.snapshot() as connection:
             self._require_schema(connection)
-            return verify(connection, self._log.macs, at_least)
+            return verify(connection, self._log.macs, at_least, tell)
 
     def logged(self, since: int = 0) -> Iterable[Logged]:
         """Every entry of the audit log as one moment has it, unverified, with the texts of questions; for operators.

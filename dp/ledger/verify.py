@@ -4,7 +4,9 @@ It needs the audit keys and no other. It cannot see that the whole database was 
 that, keep the head (see AuditHead) somewhere else and hand it in as `at_least`.
 """
 
-from collections.abc import Iterator, Sequence
+import hmac
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -38,9 +40,15 @@ class AuditReport:
     datasets: int
 
 
-def verify(connection: Connection, macs: AuditMacs, at_least: AuditHead | None = None) -> AuditReport:
+def verify(
+    connection: Connection,
+    macs: AuditMacs,
+    at_least: AuditHead | None = None,
+    tell: Callable[[Mapping[str, Any]], object] = lambda _: None,
+) -> AuditReport:
     """Read the whole log in order. connection: one that sees a single state throughout.
 
+    tell: is called with each entry that is signed and in its place, before it is known whether all that follow are.
     Raises: AuditError naming the first entry, or else the counter, that is wrong.
     """
     chain, recount, recorded = Chain(macs), Recount(), RecordedRows()
@@ -51,7 +59,11 @@ def verify(connection: Connection, macs: AuditMacs, at_least: AuditHead | None =
             raise wrong
         for entry in entries:
             recount.add(entry)
-    require_head(connection, chain, at_least)
+            tell(entry)
+            last = AuditHead(row.sequence, row.mac)
+            if at_least is not None and last.sequence == at_least.sequence and last != at_least:
+                raise AuditError(f"audit entry {row.sequence} is not the one of the checkpoint: the log was rewritten")
+    _require_head(connection, last, at_least)
     recount.require_same(connection)
     recorded.require_no_more(connection)
     counts = recorded.counts

@@ -37,6 +37,17 @@ def test_a_ledger_nobody_touched_is_sound(used: Ledger) -> None:
     assert (report.head.sequence, report.charges, report.answers, report.datasets) == (9, 2, 1, 2)
 
 
+def test_each_entry_is_told_in_order_once_it_is_known_to_be_signed(used: Ledger, engine: Engine) -> None:
+    told: list[str] = []
+    used.verify_audit(tell=lambda entry: told.append(entry["kind"]))
+    assert told == ["policy", "charge", "answer", "repeat", "refusal", "charge", "unreleased", "policy"]
+    with engine.begin() as connection:
+        connection.execute(update(audit).where(audit.c.sequence == 3).values(mac="0" * 64))
+    with pytest.raises(AuditError):
+        used.verify_audit(tell=lambda entry: told.append(entry["kind"]))
+    assert told[8:] == ["policy", "charge"]
+
+
 def test_an_empty_ledger_is_sound(engine: Engine) -> None:
     ledger = ledger_on(engine)
     ledger.create_schema()
