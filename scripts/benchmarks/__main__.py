@@ -21,6 +21,7 @@ from scripts.benchmarks import (
     private_answers,
     reencrypting,
     scale,
+    sealed_answers,
     status,
     workers,
 )
@@ -29,6 +30,7 @@ from scripts.benchmarks.counted import Count, Counted
 from scripts.benchmarks.worked import Worked, Works
 
 BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count | Works]]] = {
+    "answers": sealed_answers.comparisons,
     "field": field_object.comparisons,
     "jobs": reencrypting.comparisons,
     "keys": keys.comparisons,
@@ -43,7 +45,7 @@ BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count | Works]]] = {
     "status": status.comparisons,
     "workers": workers.comparisons,
 }
-SIZED = frozenset({"jobs", "lookups", "maintain", "scale", "workers"})
+SIZED = frozenset({"answers", "jobs", "lookups", "scale", "workers"})
 
 
 def show(rows: list[Measured]) -> None:
@@ -88,7 +90,8 @@ def main() -> int:
         "--rows",
         type=int,
         metavar="N",
-        help="of the table that jobs, lookups, maintain, scale and workers work on; a million, of scale 100,000 before it",
+        help="of the table that answers, jobs, lookups, scale and workers work on; a million, of answers 100,000, of"
+        " scale 100,000 before it",
     )
     parser.add_argument("--largest", action="store_true", help="scale: on a table of ten million rows too")
     parser.add_argument("--fillfactor", type=int, default=100, metavar="N", help="scale: of the table, in percent")
