@@ -3,8 +3,10 @@
 from dp.ledger.answers import Claim
 from dp.ledger.audit import AuditHead
 from dp.ledger.budget import Status
+from dp.ledger.entries import Wanted
 from dp.ledger.errors import LedgerUnavailableError, StaleEpochError, StoredAnswerError
 from dp.ledger.events import Event
+from dp.ledger.export import verify_export
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.ledger import Ledger
 from dp.ledger.policy_change import Declaration
@@ -32,4 +34,6 @@ __all__ = [
     "StaleEpochError",
     "Status",
     "StoredAnswerError",
+    "Wanted",
+    "verify_export",
 ]

@@ -7,10 +7,34 @@ from dp.errors import AuditError
 from dp.ledger.audit import NO_MAC, AuditHead
 from dp.ledger.keys import AuditMacs, Mac
 
-__all__ = ["Chain"]
+__all__ = ["Chain", "Signatures"]
 
 
 _READ: Final = json.JSONDecoder().raw_decode
+
+
+class Signatures:
+    """Reads entries that are signed. To find and derive a key takes longer than a MAC, so each is looked up once."""
+
+    def __init__(self, macs: AuditMacs) -> None:
+        self._macs = macs
+        self._known: dict[object, Mac] = {}
+
+    def read(self, number: int, signed: bytes, key_id: object, mac: object) -> dict[str, Any]:
+        """The entry. Raises: AuditError naming it by its number where its MAC is another one, or its key not there."""
+        key = self._known.get(key_id) or self._key(number, key_id)
+        if not isinstance(mac, str) or key.compute(signed).hex() != mac:
+            raise AuditError(f"audit entry {number} was changed: it is not what its MAC was made of")
+        entry: dict[str, Any] = _READ(signed.decode())[0]
+        return entry
+
+    def _key(self, number: int, key_id: object) -> Mac:
+        try:
+            key = self._macs.by_id(bytes.fromhex(key_id))  # type: ignore[arg-type]
+        except (LookupError, ValueError, TypeError):
+            raise AuditError(f"audit entry {number} names key {key_id!r}, which is not there; bring it back") from None
+        self._known[key_id] = key
+        return key
 
 
 class Chain:
@@ -19,9 +43,7 @@ class Chain:
     def __init__(self, macs: AuditMacs) -> None:
         self._sequence = 0
         self._mac = NO_MAC
-        self._macs = macs
-        # To find and derive a key takes longer than to compute a MAC with it.
-        self._known: dict[object, Mac] = {}
+        self._signatures = Signatures(macs)
 
     @property
     def last(self) -> AuditHead:
@@ -33,15 +55,12 @@ class Chain:
         number = self._sequence + 1
         if sequence != number:
             raise AuditError(f"audit entry {number} is missing: after {self._sequence} the log goes on with {sequence}")
-        key = self._known.get(key_id) or self._key(number, key_id)
-        if not isinstance(mac, str) or key.compute(signed).hex() != mac:
-            raise AuditError(f"audit entry {number} was changed: it is not what its MAC was made of")
-        entry: dict[str, Any] = _READ(signed.decode())[0]
+        entry = self._signatures.read(number, signed, key_id, mac)
         if entry["sequence"] != number or entry["previous"] != self._mac or entry["key"] != key_id:
             raise AuditError(
                 f"audit entry {number} is another one, or one before it was removed: it does not follow the last"
             )
-        self._sequence, self._mac = number, mac
+        self._sequence, self._mac = number, str(mac)
         return entry
 
     def require_checkpoint(self, at_least: AuditHead | None) -> None:
@@ -55,11 +74,3 @@ class Chain:
         """After each entry. Raises: AuditError where the one with the checkpoint's number is not the checkpoint."""
         if self._sequence == at_least.sequence and self._mac != at_least.mac:
             raise AuditError(f"audit entry {self._sequence} is not the one of the checkpoint: the log was rewritten")
-
-    def _key(self, number: int, key_id: object) -> Mac:
-        try:
-            key = self._macs.by_id(bytes.fromhex(key_id))  # type: ignore[arg-type]
-        except (LookupError, ValueError, TypeError):
-            raise AuditError(f"audit entry {number} names key {key_id!r}, which is not there; bring it back") from None
-        self._known[key_id] = key
-        return key

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -16,12 +17,10 @@ from dp.ledger.budget import Status, read_status, require_lifetime
 from dp.ledger.budgets import Budgets, SharedLifetime
 from dp.ledger.charge import Bid, charge_or_serve
 from dp.ledger.checkpoint import head_after
-from dp.ledger.consent import SOFT_LIMIT_NANO, Consent
-from dp.ledger.copies import OWN_NAME
-from dp.ledger.declared import read_budgets
-from dp.ledger.epoch_date import epoch_since
+from dp.ledger.entries import Wanted, newest_entries
 from dp.ledger.errors import StoredAnswerError
 from dp.ledger.events import Event
+from dp.ledger.export import export_lines
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.logged import Logged, logged
 from dp.ledger.place import Place
@@ -208,13 +207,20 @@ class Ledger:
         It may be called again, at any time and by several processes: who still computes an answer does not get to
         release it, so let it be longer than any question takes. Raises: ParameterError.
         """
-        if not 0 <= older_than < float("inf"):
-            raise ParameterError("older_than", "it must be a number of seconds, 0 or more")
-        before, after, marked = self._log.now() - round(older_than * 1_000_000), 0, 0
+        before, after, marked = self._before(older_than), 0, 0
         while found := self._pending(before, after):
             after, ids = found[-1].audit_sequence, [one.charge_id for one in found]
             marked += self._run(partial(self._mark, ids))
         return marked
+
+    def has_unanswered(self, older_than: float) -> bool:
+        """Whether recover() would mark any charge. Raises: ParameterError."""
+        return bool(self._pending(self._before(older_than), 0))
+
+    def _before(self, older_than: float) -> int:
+        if not 0 <= older_than < float("inf"):
+            raise ParameterError("older_than", "it must be a number of seconds, 0 or more")
+        return self._log.now() - round(older_than * 1_000_000)
 
     def _pending(self, before: int, after: int) -> list[recovery.Pending]:
         with self._transactions.snapshot() as connection:
@@ -224,12 +230,15 @@ class Ledger:
     def _mark(self, ids: list[str], connection: Connection, _unsure: bool) -> int:
         return recovery.mark_unreleased(connection, self._log, ids, recovery.RECOVERED)
 
-    def record_events(self, told: Iterable[Event]) -> int:
-        """Log what happened elsewhere, each event once, however often it is told. How many were new."""
-        told, recorded = list(told), 0
+    def untold_events(self, told: Iterable[Event]) -> list[Event]:
+        """Those of the events that the log has not yet. Nothing is written."""
         with self._transactions.snapshot() as connection:
             self._require_schema(connection)
-            new = events.untold(connection, told)
+            return events.untold(connection, list(told))
+
+    def record_events(self, told: Iterable[Event]) -> int:
+        """Log what happened elsewhere, each event once, however often it is told. How many were new."""
+        new, recorded = self.untold_events(told), 0
         for start in range(0, len(new), events.BATCH):
             recorded += self._run(partial(self._record, new[start : start + events.BATCH]))
         return recorded
@@ -267,6 +276,23 @@ class Ledger:
         with self._transactions.snapshot() as connection:
             self._require_schema(connection)
             yield from logged(connection, self._sealer, since)
+
+    def export_audit(self, write: Callable[[bytes], object], at_least: AuditHead | None = None) -> AuditHead:
+        """Write the audit log line by line (export.py), for verify_export(); its head is the last line.
+
+        Raises: AuditError naming the first bad entry; what was written by then is no export.
+        """
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            for line in export_lines(connection, self._log, at_least):
+                write(line)
+            return head_after(connection, None)
+
+    def entries(self, wanted: Wanted) -> list[dict[str, Any]]:
+        """The newest entries of the log that are wanted, in its order. Raises: AuditError for one that was changed."""
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            return newest_entries(connection, self._log.macs, wanted)
 
     def _open(self, stored: StoredAnswer) -> bytes:
         try:

@@ -22,7 +22,7 @@ def read_head(file: Path) -> AuditHead:
     except ValueError:
         head = None
     if head is None:
-        raise PolicyError(f"{file} is no audit head: write one by noisevault audit-head FILE")
+        raise PolicyError(f"{file} is no audit head: write one by: noisevault audit head FILE")
     return head
 
 
@@ -42,7 +42,8 @@ def write_head(file: Path, head: AuditHead) -> None:
 
 
 def _head_in(content: Any) -> AuditHead | None:
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    # What maintain writes has no member of that name.
+    if not isinstance(content, dict) or content.get("format", FORMAT) != FORMAT:
         return None
     sequence, mac = content.get("sequence"), content.get("mac")
     if type(sequence) is not int or sequence < 0 or not isinstance(mac, str):

@@ -1,4 +1,4 @@
-"""audit-head: verify the audit log and write its head into a file, to be kept where the ledger is not."""
+"""audit head: verify the audit log and write its head into a file, to be kept where the ledger is not."""
 
 from contextlib import closing
 from pathlib import Path

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from kms import KeyRecord, Purpose
 from kms.utc_text import to_the_minute
+from vault.cli.audit_events import tell_audit, tell_audit_of_keys
 from vault.cli.duration import parse_duration
 from vault.cli.key_clearing import KeyClearing, end_with_not_cleared
 from vault.cli.key_id import parse_key_id
@@ -43,6 +44,7 @@ def deactivate(key_id: KeyIdArgument, policy: PolicyOption = POLICY) -> None:
         lease = f"{keyring.leases.sealing:g} s"
         say(f"key {key_id.hex()} is deactivated: no process seals {purpose} after {lease}; what was sealed opens")
         say(f"To seal again, type: noisevault rotate --purpose {purpose}")
+        tell_audit_of_keys(load_policy(policy), keyring)
 
 
 def retire(
@@ -96,12 +98,14 @@ def retire(
         say(waits.told)
         say(f"Until {until} it can only be restored: noisevault keys restore {key_id.hex()}")
         say(f"Then type: noisevault keys destroy {key_id.hex()} --confirm {confirm}")
+        tell_audit(project)
 
 
 def restore(key_id: KeyIdArgument, policy: PolicyOption = POLICY) -> None:
     """Bring a retired key back: it opens what it sealed."""
     with open_keys(policy) as keyring:
         record, lease = keyring.lifecycle.restore(key_id), keyring.leases.sealing
+        tell_audit_of_keys(load_policy(policy), keyring)
     say(f"key {key_id.hex()} is {record.state} again; every process opens by it within {lease:g} s")
 
 
@@ -135,6 +139,7 @@ def destroy(
         say(
             "An older backup of the key store has them still: with its key-encryption key it opens what the key sealed."
         )
+        tell_audit(project)
 
 
 def require_confirmed(policy: Path, name: str) -> None:

@@ -10,6 +10,7 @@ from rich.table import Column, Table
 
 from kms.kek_health import kek_health
 from vault.cli import ending_keys
+from vault.cli.audit_events import tell_audit_of_keys
 from vault.cli.backup_checking import check_backup_of
 from vault.cli.kek_health import keyring_to_list
 from vault.cli.kek_versions import list_kek_versions
@@ -17,7 +18,7 @@ from vault.cli.key_databases import forget_database, list_databases
 from vault.cli.key_faults import key_faults, say_faults
 from vault.cli.key_policy import print_policy
 from vault.cli.key_rows import SHOWN, key_rows, numbered_keks, shown
-from vault.cli.options import POLICY, JsonOption, PolicyOption, open_keys
+from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy, open_keys
 
 app = typer.Typer(add_completion=False, help="The data keys of the keyring.", no_args_is_help=True)
 
@@ -91,6 +92,7 @@ def rewrap_keys(policy: PolicyOption = POLICY) -> None:
                 "Old versions of the key-encryption key stay for as long as a backup may be restored: noisevault keys"
                 " kek-versions"
             )
+            tell_audit_of_keys(load_policy(policy), keyring)
 
 
 for command in (ending_keys.deactivate, ending_keys.retire, ending_keys.restore, ending_keys.destroy):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.console import Console
 
+from vault.cli.due_audit import due_events, due_recovery
 from vault.cli.due_checkpoint import due_checkpoint
 from vault.cli.due_endings import due_destruction, due_retirement
 from vault.cli.due_epochs import due_epochs
@@ -102,7 +103,8 @@ def looks(context: MaintenanceContext, *, counts: bool) -> Looks:
         Step.VERIFY: due_verification,
         Step.RETIRE: due_retirement,
         Step.DESTROY: due_destruction,
-        Step.WATCH: due_watching,
+        Step.RECOVER: due_recovery,
+        Step.EVENTS: due_events,
         Step.AUDIT_HEAD: due_checkpoint,
     } | ({Step.COUNT: due_count} if counts else {})
     return {step: partial(look, context) for step, look in steps.items()}

@@ -15,6 +15,7 @@ from rich.console import Console
 from sqlalchemy import Column
 
 from kms.utc_text import to_the_second
+from vault.cli.audit_events import audited
 from vault.cli.job_ending import STOPPED, end_with, in_others_hands, why_left
 from vault.cli.models import ModelsOption
 from vault.cli.one_database import OnlyHereOption, refuse_other_databases
@@ -221,7 +222,7 @@ def _run(
     migration = migration_of(project, field)
     settings = JobSettings(PaceSettings(rows_per_second=rows_per_second))
     console = Console(soft_wrap=True, markup=False, highlight=False)
-    with running_jobs(console, as_lines_of_json=as_json) as around:
+    with audited(project, when=not dry_run), running_jobs(console, as_lines_of_json=as_json) as around:
         changeover = migration.find()
         if after_lease and changeover is not None and not dry_run:
             left = (migration.lease_over(changeover) - datetime.now(UTC)).total_seconds()

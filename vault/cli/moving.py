@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from vault.cli.audit_events import tell_audit_of_keys
 from vault.cli.options import POLICY, PolicyOption, former_settings, load_policy, provider_settings
 from vault.errors import PolicyError
 from vault.policy import Policy
@@ -27,6 +28,7 @@ def move_keys(
     with closing(store), closing(keyring):
         changed = keyring.lifecycle.move((keks.first, *keks.formers)[place])
         live = sum(record.kept for record in keyring.records())
+        tell_audit_of_keys(rules, keyring)
     for kek in sorted({record.wrapped.kek for record in changed if record.wrapped is not None}):
         console.print(f"now wrapped by {kek}")
     console.print(f"{len(changed)} of {live} keys moved")

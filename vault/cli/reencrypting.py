@@ -5,6 +5,7 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
+from vault.cli.audit_events import audited
 from vault.cli.job_ending import end_with, say_tally
 from vault.cli.job_keys import job_keys
 from vault.cli.models import ModelsOption
@@ -72,6 +73,7 @@ def reencrypt_tables(
         console, tallies = Console(), []
         with (
             sharing(project, workers, dask) as shared,
+            audited(project, when=not dry_run),
             running_jobs(console, as_lines_of_json=as_json) as around,
         ):
             place = CommandPlace.of(policy, models)

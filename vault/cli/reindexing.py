@@ -16,6 +16,7 @@ from kms.utc_text import to_the_second
 from vault.changeover.in_force import read_in_force
 from vault.changeover.phase import NOWHERE, Changeover, Subject
 from vault.changeover.store import ChangeoverStore
+from vault.cli.audit_events import audited
 from vault.cli.chosen_indexes import ChosenIndexes
 from vault.cli.index_keys import IndexKeys, index_keys
 from vault.cli.index_status import say_status
@@ -110,6 +111,7 @@ def reindex_tables(
         pace = PaceSettings(most_rows=rows_a_batch, rows_per_second=rows_per_second)
         with (
             sharing(project, workers, dask) as shared,
+            audited(project),
             running_jobs(console, as_lines_of_json=as_json) as around,
         ):
 

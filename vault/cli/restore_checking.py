@@ -42,7 +42,7 @@ __all__ = ["restore_check"]
 def restore_check(
     kept: Annotated[
         Path | None,
-        typer.Option("--audit-head", metavar="FILE", help="What `noisevault audit-head FILE` wrote before."),
+        typer.Option("--audit-head", metavar="FILE", help="What `noisevault audit head FILE` wrote before."),
     ] = None,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,

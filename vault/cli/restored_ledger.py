@@ -51,7 +51,7 @@ def named_by_ledger(ledger: Engine) -> dict[bytes, list[KeyUse]]:
 
 
 def head_findings(ledger: Engine, kept: AuditHead) -> Iterator[Finding]:
-    """kept: as audit-head wrote it. No key is needed: the MAC is compared with the one that is stored."""
+    """kept: as `noisevault audit head` wrote it. No key is needed: the MAC is compared with the one that is stored."""
     with ledger.connect() as connection:
         last = connection.scalar(select(func.max(audit.c.sequence))) or 0
         there = connection.scalar(select(audit.c.mac).where(audit.c.sequence == kept.sequence))

@@ -7,8 +7,9 @@ import typer
 from rich.console import Console
 
 from kms import Keyring, KeyState, Purpose
+from vault.cli.audit_events import tell_audit_of_keys
 from vault.cli.duration import parse_duration
-from vault.cli.options import POLICY, PolicyOption, open_keys
+from vault.cli.options import POLICY, PolicyOption, load_policy, open_keys
 
 NEXT: Final = {
     Purpose.DATA: "Services seal with the new key within {lease:g} s; then type: noisevault reencrypt",
@@ -44,6 +45,7 @@ def rotate(
         before = f"{old} opens only" if old else "the keyring was closed"
         console.print(f"active {purpose} key {record.key_id.hex()}, sequence {record.sequence}; {before}.")
         console.print(NEXT[purpose].format(lease=keyring.leases.sealing))
+        tell_audit_of_keys(load_policy(policy), keyring)
 
 
 def active_key_id(keyring: Keyring, purpose: Purpose) -> str | None:

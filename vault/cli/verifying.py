@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from sqlalchemy import Table
 
+from vault.cli.audit_events import audited
 from vault.cli.job_ending import INCOMPLETE, STOPPED
 from vault.cli.job_keys import job_keys
 from vault.cli.models import ModelsOption
@@ -84,6 +85,7 @@ def verify_tables(
     with (
         open_project(policy, models) as project,
         sharing(project, 1 if alone else workers, dask) as shared,
+        audited(project, when=not alone),
         running_jobs(console, as_lines_of_json=as_json) as around,
     ):
         named = [project.table(name) for name in table or project.tables]

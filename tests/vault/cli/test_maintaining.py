@@ -21,12 +21,12 @@ def test_a_key_goes_through_its_life_run_by_run(loaded: Run, tmp_path: Path) -> 
     declare(tmp_path, 'rotate_after = "90d"', "retire = true")
     assert told(loaded) == [("verify", "done")]
     pass_time(tmp_path, 91)
-    assert told(loaded) == [("rotate", "done")]
+    assert told(loaded) == [("rotate", "done"), ("events", "done")]
     assert states(loaded) == ["deactivated", "active"]
     assert told(loaded) == [("", "nothing")], "services may seal by the older key still"
     rest(tmp_path)
     declare(tmp_path, "retire = true")
-    assert told(loaded) == [("reencrypt", "done"), ("retire", "done")]
+    assert told(loaded) == [("reencrypt", "done"), ("retire", "done"), ("events", "done")]
     assert states(loaded) == ["retired", "active"]
     assert told(loaded) == [("", "nothing")]
     assert "asthma" in loaded("show").out
@@ -36,7 +36,7 @@ def test_a_dry_run_says_what_is_due_and_writes_nothing(loaded: Run, tmp_path: Pa
     declare(tmp_path, 'rotate_after = "90d"', 'audit_head = "head.json"')
     pass_time(tmp_path, 91)
     before = {path.name: tables(path) for path in tmp_path.glob("*.db")}
-    assert due(loaded) == ["rotate", "verify", "audit-head"]
+    assert due(loaded) == ["rotate", "verify", "events", "audit-head"]
     assert {path.name: tables(path) for path in tmp_path.glob("*.db")} == before
     assert not (tmp_path / "head.json").exists()
     assert states(loaded) == ["active"]
@@ -97,7 +97,7 @@ def test_k11_10_a_kek_that_was_rotated_twice_is_followed_before_its_old_versions
         client.write_data(f"{key}/rotate", data={})
     assert "asthma" in run("find", "national_id", "111").out
     assert due(run) == ["rewrap"]
-    assert told(run) == [("rewrap", "done")]
+    assert told(run) == [("rewrap", "done"), ("events", "done")]
     assert told(run) == [("", "nothing")]
     client.write_data(f"{key}/config", data={"min_decryption_version": 3})
     assert "asthma" in run("find", "national_id", "111").out

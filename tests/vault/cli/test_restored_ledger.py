@@ -11,12 +11,12 @@ from tests.vault.restoration.copies import copy_of, kinds, looked, put_back
 def test_a_ledger_that_went_back_is_told_by_the_head_that_was_kept(loaded: Run, tmp_path: Path) -> None:
     copy_of(tmp_path, "ledger.db", "ledger.copy")
     assert loaded("ask", "count()", "--epsilon", "0.5").status == 0
-    assert loaded("audit-head", "head.json").status == 0
+    assert loaded("audit", "head", "head.json").status == 0
     assert looked(loaded, "--audit-head", "head.json", status=0)["well"]
     put_back(tmp_path, "ledger.db", "ledger.copy")
     assert "not compared" in loaded("restore-check").out, "by itself it looks whole"
     assert kinds(looked(loaded, "--audit-head", "head.json")) == {"audit head went back"}
-    refused = loaded("audit-head", "head.json")
+    refused = loaded("audit", "head", "head.json")
     assert (refused.status, "checkpoint" in refused.err) == (1, True), "a head that shows the loss is kept"
     for part in range(2):  # written on past the head that was kept
         assert loaded("ask", "count() where site = " + str(part + 1), "--epsilon", "0.1").status == 0

@@ -1,0 +1,71 @@
+"""audit show: what is asked for, and nothing else."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from tests.vault.cli.conftest import Run
+from tests.vault.cli.test_audit_verifying import changed
+from vault.cli.audit_showing import parse_moment, what
+
+
+@pytest.fixture
+def asked(loaded: Run) -> Run:
+    for who, epsilon in (("ann", "0.1"), ("bob", "0.2")):
+        assert loaded("ask", "count()", "--epsilon", epsilon, "--who", who).status == 0
+    assert loaded("ask", "count()", "--epsilon", "5", "--who", "bob").status == 1
+    return loaded
+
+
+def shown(run: Run, *words: str) -> list[dict[str, Any]]:
+    ended = run("audit", "show", "--json", *words)
+    assert ended.status == 0, ended.err
+    return [json.loads(line) for line in ended.out.splitlines()]
+
+
+def test_entries_are_chosen_by_kind_dataset_and_principal(asked: Run) -> None:
+    everything = shown(asked)
+    assert [one["sequence"] for one in everything] == list(range(1, len(everything) + 1))
+    assert [one["principal"] for one in shown(asked, "--kind", "charge")] == ["ann", "bob"]
+    assert [one["kind"] for one in shown(asked, "--principal", "bob")] == ["charge", "answer", "refusal"]
+    assert [one["kind"] for one in shown(asked, "--principal", "bob", "--limit", "1")] == ["refusal"]
+    assert shown(asked, "--dataset", "none") == []
+    assert "visits" in {one.get("dataset") for one in shown(asked, "--dataset", "visits")}
+
+
+def test_entries_are_chosen_by_time(asked: Run) -> None:
+    assert shown(asked, "--since", "2001-01-01", "--until", "2001-01-02T00:00") == []
+    assert shown(asked, "--since", "2001-01-01", "--until", "2999-01-01") == shown(asked)
+
+
+def test_a_person_reads_who_asked_what_for_how_much(asked: Run) -> None:
+    told = asked("audit", "show").out
+    (charge,) = [line for line in told.splitlines() if "charge" in line and "bob" in line and "refusal" not in line][:1]
+    assert "visits" in charge
+    assert "epsilon 0.2" in charge
+    assert "reason budget exhausted" in told
+
+
+def test_an_entry_that_was_changed_is_not_shown(asked: Run, tmp_path: Path) -> None:
+    changed(tmp_path, "UPDATE noisevault_audit SET entry = '{}' WHERE sequence = 2")
+    ended = asked("audit", "show")
+    assert (ended.status, ended.out) == (1, "")
+    assert "audit entry 2 was changed" in ended.err
+
+
+def test_a_moment_is_read_as_utc() -> None:
+    assert parse_moment("2026-01-31") == datetime(2026, 1, 31, tzinfo=UTC)
+    assert parse_moment("2026-01-31T12:30") == datetime(2026, 1, 31, 12, 30, tzinfo=UTC)
+    for wrong in ("", "yesterday", "2026-02-30", "2026-01-31+02:00", "20260131"):
+        with pytest.raises(typer.BadParameter):
+            parse_moment(wrong)
+
+
+def test_a_price_without_epsilon_is_told_in_rho() -> None:
+    entry = {"nano_epsilon": 0, "nano_rho": 10**7, "atto_delta": 0, "unbounded": 1, "attempt": 1}
+    assert what(entry) == "rho 0.01, attempt 1"
+    assert what({"kind": "event", "what": "job begun", "fields": {"rows": 5}}) == "what job begun, rows 5"
