@@ -1,7 +1,7 @@
 """Asking a batch: charged once at the plan's price, answered as a whole or not at all."""
 
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,11 +17,14 @@ from dp.bounding import Caps
 from dp.chunk import Chunk
 from dp.errors import BudgetExhaustedError, NotReleasedError, ParameterError
 from dp.grid import Grid
+from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.ledger import Ledger
 from dp.plan import plan
 from dp.price import Price
 from dp.questions.mean import Mean
 from dp.questions.question import Question
+from dp.questions.sum import Sum
+from dp.split import equal_shares
 from tests.dp.ledger.sealing import a_request, ledger_on
 from tests.dp.questions.every import additive, choosing
 from tests.dp.seeded import SeededRandom
@@ -69,6 +72,45 @@ def test_at_a_delta_that_helps_the_bound_of_the_batch_is_charged(ledger: Ledger)
     assert answers.price.atto_delta == MILLIONTH
     assert len(answers.answers) == 40
     ledger.verify_audit()
+
+
+@pytest.mark.parametrize(
+    ("nanos", "spent"), [([EPSILON // 2] * 3, 3 * EPSILON // 2), (equal_shares(EPSILON // 2, 3), EPSILON // 2)]
+)
+def test_k22_05_a_count_a_sum_and_a_mean_in_one_request_each_cost_their_own(
+    ledger: Ledger, engine: Engine, nanos: Sequence[int], spent: int
+) -> None:
+    """A mean is a sum and a count: both are within its own price. Each column is charged by those that touch it."""
+    scopes = (Scope("column", "age", "ever", 2 * EPSILON), Scope("column", "city", "day", 2 * EPSILON))
+    ledger.declare("people", Budgets(2 * EPSILON, scopes=scopes), reason="columns")
+    grid = Grid.of(0, 100, 1)
+    questions: list[Question] = [COUNT, Sum(Caps(1), grid), Mean(Caps(1), grid)]
+    columns: list[tuple[str, ...]] = [("city",), ("age",), ("age", "city")]
+    requests = [
+        a_request(nano, text, columns=touched)
+        for nano, text, touched in zip(nanos, ("count", "sum", "mean"), columns, strict=True)
+    ]
+    reads = [lambda: rows(3)] * 3
+    answers = ask_batch(ledger, requests, questions, reads, salt=SALT)
+    assert answers.price == Price(spent, sum(Price.pure(nano).nano_rho for nano in nanos))
+    assert ledger.status("people").spent == spent
+    mean = answers.to("mean")
+    assert mean.nano_epsilon == nanos[2]
+    assert len(mean.noise) == 2
+    of_columns = {status.scope.subject: status.spent_nano for status in ledger.scopes("people")}
+    assert of_columns == {"age": nanos[1] + nanos[2], "city": nanos[0] + nanos[2]}
+    ledger.verify_audit()
+
+
+def test_a_column_is_charged_no_more_than_the_batch_costs(ledger: Ledger) -> None:
+    budgets = Budgets(20 * EPSILON, 4 * MILLIONTH, (Scope("column", "age", "ever", 20 * EPSILON),))
+    ledger.declare("people", budgets, reason="a column", accept=True)
+    requests = [a_request(TENTH, str(n), columns=("age",) if n else ()) for n in range(40)]
+    reads = [lambda: rows(3)] * 40
+    answers = ask_batch(ledger, requests, [COUNT] * 40, reads, salt=SALT, atto_delta=MILLIONTH)
+    assert ledger.scopes("people")[0].spent_nano == answers.price.nano_epsilon
+    assert answers.price.nano_epsilon is not None
+    assert answers.price.nano_epsilon < 39 * TENTH
 
 
 def test_a_repeat_is_free_in_any_order_and_at_a_delta_that_buys_nothing(ledger: Ledger) -> None:

@@ -11,9 +11,11 @@ from sqlalchemy import Engine, select
 from dp.epsilon import parse_epsilon
 from dp.errors import BudgetExhaustedError, ParameterError, UnknownDatasetError
 from dp.ledger.answers import Claim
+from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.errors import StaleEpochError
 from dp.ledger.ledger import Ledger
 from dp.ledger.schema import audit, charge
+from dp.split import equal_shares
 from tests.dp.ledger.sealing import a_request, fresh_ledger
 from tests.sizes import sized
 
@@ -27,6 +29,27 @@ def test_k22_01_ten_tenths_are_one_and_the_eleventh_is_refused(ledger: Ledger) -
     with pytest.raises(BudgetExhaustedError):
         ledger.charge(a_request(TENTH, "question 10"))
     assert ledger.status("people").spent == 10**9
+
+
+def test_k22_01_eleven_equal_shares_of_one_all_fit_and_nothing_is_left(ledger: Ledger) -> None:
+    for number, share in enumerate(equal_shares(10**9, 11)):
+        assert isinstance(ledger.charge(a_request(share, f"question {number}")), Claim)
+    assert (ledger.status("people").spent, ledger.status("people").remaining) == (10**9, 0)
+    with pytest.raises(BudgetExhaustedError, match=" 0 left"):
+        ledger.charge(a_request(1, "one billionth more"))
+
+
+@pytest.mark.parametrize("pair", [("age < 40", "age >= 40"), ("age <= 40", "age >= 40")])
+def test_k22_07_two_ranges_add_up_whether_they_overlap_or_not(ledger: Ledger, pair: tuple[str, str]) -> None:
+    """Also those that do not: a person may have rows on both sides."""
+    ledger.declare("people", Budgets(10**9, scopes=(Scope("column", "age", "ever", 8 * TENTH),)), reason="a column")
+    for number, condition in enumerate(pair, 1):
+        ledger.charge(a_request(3 * TENTH, f"count(*) where {condition}", columns=("age",)))
+        assert ledger.status("people").spent == 3 * TENTH * number
+    (status,) = ledger.scopes("people")
+    assert status.spent_nano == 6 * TENTH
+    with pytest.raises(BudgetExhaustedError, match="of column 'age'"):
+        ledger.charge(a_request(3 * TENTH, "count(*) where age = 40", columns=("age",)))
 
 
 @pytest.mark.parametrize("tiny", [5e-324, 1e-20, Decimal("1E-40"), "1e-10", 0])
