@@ -1,9 +1,11 @@
 """The errors of dp: one root, and no message or attribute that ever holds a data value."""
 
 from datetime import UTC, datetime
-from typing import Self
+from typing import Final
 
 from dp.nano import show, show_atto
+
+YEAR_10000: Final = 253_402_300_800 * 10**6  # whose days no calendar of Python has; a clock may say so
 
 
 class DpError(Exception):
@@ -49,7 +51,7 @@ class BudgetExhaustedError(DpError):
         whose = f"{scope} of dataset {dataset!r}" if scope else f"dataset {dataset!r}"
         smaller = f"ask with a smaller {unit}" if remaining or unit == "epsilon" else "ask in epsilon alone"
         why = "" if remaining or unit == "epsilon" else f" (without a lifetime delta there is no {unit} to spend)"
-        if refills_at is not None:
+        if refills_at is not None and refills_at < YEAR_10000:
             smaller += f", wait until {datetime.fromtimestamp(refills_at // 1_000_000, UTC):%Y-%m-%d %H:%M} UTC"
         super().__init__(
             f"this answer costs {unit} {costs} a person and {whose} has {left} left{why};"

@@ -93,6 +93,17 @@ def test_it_says_when_so_much_will_fit_and_for_what_never_will_nothing(timed: Le
     assert charged(timed, 5, "after all")
 
 
+@pytest.mark.parametrize("time", [-(10**15), 0, 10**18])
+def test_a_clock_of_any_year_is_told_in_the_same_way(timed: Ledger, clock: Clock, time: int) -> None:
+    clock.time = time
+    declare(timed, Scope("dataset", "", "day", 10))
+    assert charged(timed, 10, "first")
+    with pytest.raises(BudgetExhaustedError) as refusal:
+        timed.charge(a_request(1, "second"))
+    assert refusal.value.refills_at == (time // HOUR + 25) * HOUR
+    assert ("wait until" in str(refusal.value)) == (time < 10**18)
+
+
 def test_of_several_that_are_short_it_names_the_one_that_is_so_for_longest(timed: Ledger) -> None:
     declare(timed, Scope("dataset", "", "day", 5), Scope("analyst", "ann", "week", 5), Scope("column", "age", "day", 5))
     assert charged(timed, 5, "first", columns=("age",))
