@@ -5,12 +5,13 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
-from sqlalchemy import create_engine
+from sqlalchemy import Connection as SqlConnection
+from sqlalchemy import create_engine, event
 
 from dp.ask import ask
 from dp.bounding import Caps
@@ -115,40 +116,54 @@ def three_units() -> list[Chunk]:
     ]
 
 
-def ask_and_hang(url: str, pipe: Connection, where: str) -> None:
+# Every point between two steps of charge, answer and store; "in" is before the commit of a transaction.
+STEPS = ("begun", "in the charge", "charged", "read", "computed", "in the store", "stored")
+
+
+def ask_and_hang(url: str, pipe: Connection, where: str, request_id: str | None) -> None:
     """Ask one question, and stop where the parent will kill this process."""
 
-    def hang() -> None:
-        pipe.send(where)
-        threading.Event().wait()
+    def hang(here: str) -> None:
+        if where == here:
+            pipe.send(where)
+            threading.Event().wait()
 
-    def read() -> list[Chunk]:
-        if where == "charged":
-            hang()
-        return three_units()
-
-    times = iter(range(1, 100))
-
-    def now() -> int:  # called once for each entry of the log, within its transaction: the second is the answer
-        number = next(times)
-        if where == "storing" and number == 2:
-            hang()
-        return number
+    def read() -> Iterator[Chunk]:
+        hang("charged")
+        yield from three_units()
+        hang("read")
 
     class HangingSealer(AesSealer):
         def seal(self, plaintext: bytes, aad: bytes) -> bytes:
-            if where == "computed" and b"stored answer" in aad:
-                hang()
+            hang("computed" if b"stored answer" in aad else "begun")
             return super().seal(plaintext, aad)
 
-    ledger = ledger_on(create_engine(url), now=now, sealer=HangingSealer())
-    pipe.send(ask(ledger, a_request(), Count(Caps(1)), read, salt=b"salt"))
+        def open(self, sealed: bytes, aad: bytes) -> bytes:
+            hang("stored")  # by which the answer that stands is read back, before it is given
+            return super().open(sealed, aad)
+
+    engine = create_engine(url)
+
+    def committing(connection: SqlConnection) -> None:
+        written = connection.info.pop("written", "")
+        hang({"noisevault_charge": "in the charge", "noisevault_answer": "in the store"}.get(written, ""))
+
+    def executed(connection: SqlConnection, _cursor: Any, statement: str, *_: Any) -> None:
+        for table in ("noisevault_charge", "noisevault_answer"):
+            if statement.startswith(f"INSERT INTO {table} "):
+                connection.info["written"] = table
+
+    event.listen(engine, "after_cursor_execute", executed)
+    event.listen(engine, "commit", committing)
+    ledger = ledger_on(engine, sealer=HangingSealer())
+    asked = a_request(request_id=request_id)
+    pipe.send(ask(ledger, asked, Count(Caps(1)), read, salt=b"salt"))
 
 
-def killed_while(url: str, where: str) -> list[Any]:
+def killed_while(url: str, where: str, request_id: str | None = None) -> list[Any]:
     """kill -9 a process at that point of its question; what it had shown by then."""
     reader, writer = PROCESSES.Pipe(duplex=False)
-    process = PROCESSES.Process(target=ask_and_hang, args=(url, writer, where), daemon=True)
+    process = PROCESSES.Process(target=ask_and_hang, args=(url, writer, where, request_id), daemon=True)
     process.start()
     writer.close()
     assert reader.poll(TIMEOUT)
