@@ -80,20 +80,22 @@ def answer(
     *,
     price: dp.Price,
     who: str,
+    request_id: str | None = None,
     shared: SharedScan | None = None,
     until: LastMoment = NO_LAST_MOMENT,
 ) -> dp.Answer:
     """The noisy answer to one question, paid for by `price` out of the dataset's budget; a repeat is free.
 
-    price: as price_of() gives it. shared: who reads the rows, if not this process; the answer hangs on the rows and not
-    on who reads them. Where the groups are not declared this process does: how long their keys are would show.
-    until: when it has passed there is no answer any more; what was charged by then stays spent.
+    price: as price_of() gives it. request_id: the asker's own name for this request; sent again, it gets what became of
+    it. shared: who reads the rows, if not this process; the answer hangs on the rows and not on who reads them. Where
+    the groups are not declared this process does: how long their keys are would show.
     Raises: QuestionError, dp.ParameterError, and PolicyError for workers that read another policy, before anything is
     charged; dp.BudgetExhaustedError; DpError.
     """
     allowed = _allowed(project, dataset, question, price)
-    to_ask = _to_ask(project, dataset, allowed, ledger.status(dataset).epoch, who, shared)
-    return ask(ledger, *to_ask, salt=tie_break_salt(project.opened.keyring, dataset), until=until)
+    asker = _Asker(who, ledger.status(dataset).epoch, request_id)
+    to_ask = _to_ask(project, dataset, allowed, asker, shared)
+    return ask(ledger, *to_ask, salt=tie_break_salt(project.opened.keyring, dataset))
 
 
 def answers(
@@ -104,17 +106,18 @@ def answers(
     *,
     atto_delta: int,
     who: str,
+    request_id: str | None = None,
     shared: SharedScan | None = None,
     until: LastMoment = NO_LAST_MOMENT,
 ) -> dp.Answers:
     """The noisy answers to a batch of questions, paid for by one charge; the batch again, in any order, is free.
 
     prices: of each question, as admit() gives it. atto_delta: what the batch may use beside the questions' own deltas.
-    The rows are read once for each question. shared, until, Raises: as answer().
+    The rows are read once for each question. request_id: of the batch. shared, Raises: as answer().
     """
     allowed = [_allowed(project, dataset, question, price) for question, price in prices.items()]
-    epoch = ledger.status(dataset).epoch
-    each = [_to_ask(project, dataset, one, epoch, who, shared) for one in allowed]
+    asker = _Asker(who, ledger.status(dataset).epoch, request_id)
+    each = [_to_ask(project, dataset, one, asker, shared) for one in allowed]
     requests, questions, reads = zip(*each, strict=True)
     salt = tie_break_salt(project.opened.keyring, dataset)
     return ask_batch(ledger, requests, questions, reads, salt=salt, atto_delta=atto_delta, until=until)
@@ -128,6 +131,14 @@ class _Allowed(NamedTuple):
     price: dp.Price
 
 
+class _Asker(NamedTuple):
+    """Who asks, in which epoch, and under which name of the request."""
+
+    who: str
+    epoch: int
+    request_id: str | None
+
+
 def _allowed(project: Project, dataset: str, question: Question, price: dp.Price) -> _Allowed:
     question = admit(question, project.policy, dataset)
     asked = dp_question(project.policy, dataset, question)
@@ -136,21 +147,22 @@ def _allowed(project: Project, dataset: str, question: Question, price: dp.Price
 
 
 def _to_ask(
-    project: Project, dataset: str, allowed: _Allowed, epoch: int, who: str, shared: SharedScan | None
+    project: Project, dataset: str, allowed: _Allowed, asker: _Asker, shared: SharedScan | None
 ) -> tuple[Request, dp.Question, Read]:
     """What dp is asked. Whatever can be refused without the data is; no row is read."""
     question, asked, price = allowed
     rules = project.policy.dataset[dataset]
     request = Request(
         dataset=dataset,
-        epoch=epoch,
-        principal=who,
+        epoch=asker.epoch,
+        principal=asker.who,
         question_text=question.canonical(),
         price=price,
         parameters=read_as(project.policy, dataset, question),
         group_labels=spelled(labels(rules, question)),
         shared=rules.answers == "shared",
         columns=question.columns,
+        request_id=asker.request_id,
     )
     table = project.table(rules.table)
     project.require_sealed(table, {*question.columns, rules.unit})

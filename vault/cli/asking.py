@@ -34,6 +34,12 @@ BatchOption = Annotated[
 DeltaOption = Annotated[
     str | None, typer.Option(help="What a --batch may use to cost less epsilon, as plan tells; none by default.")
 ]
+RequestIdOption = Annotated[
+    str | None,
+    typer.Option(
+        "--request-id", metavar="ID", help="Your own name for this request: sent again, it is no second charge."
+    ),
+]
 
 
 def ask(
@@ -44,6 +50,7 @@ def ask(
     delta: DeltaOption = None,
     dataset: Annotated[str | None, typer.Option(help="The dataset; not needed when the policy has one.")] = None,
     who: Annotated[str | None, typer.Option(help="The name in the audit log; your login by default.")] = None,
+    request_id: RequestIdOption = None,
     workers: AskWorkersOption = None,
     dask: DaskOption = None,
     policy: PolicyOption = POLICY,
@@ -55,6 +62,8 @@ def ask(
     atto_delta = batch_delta(delta, batch=batch)
     who = who or login()
     asked = [parse(text) for text in questions]
+    if request_id is not None and len(asked) > 1 and not batch:
+        raise dp.ParameterError("request_id", "it names one request; ask one question, or add --batch")
     with (
         open_project(policy, models) as project,
         closing(open_ledger(project.policy, project.opened.keyring)) as ledger,
@@ -76,7 +85,9 @@ def ask(
                 Console().print(shown.in_a_table())
 
         if batch:
-            together = answers(project, ledger, name, prices, atto_delta=atto_delta, who=who, shared=scan())
+            together = answers(
+                project, ledger, name, prices, atto_delta=atto_delta, who=who, request_id=request_id, shared=scan()
+            )
             for question in asked:
                 show(question, together.to(question.canonical()))
             whole = ShownBatch.of(together)
@@ -87,7 +98,10 @@ def ask(
         else:
             for question in asked:
                 price = prices[question]
-                show(question, answer(project, ledger, name, question, price=price, who=who, shared=scan()))
+                show(
+                    question,
+                    answer(project, ledger, name, question, price=price, who=who, request_id=request_id, shared=scan()),
+                )
         if not as_json:
             Console().print(in_one_line(name, ledger.status(name)), highlight=False)
 

@@ -16,6 +16,10 @@ def test_the_bar_is_full_where_nothing_is_left_and_empty_where_nothing_is_spent(
     assert Bar(spent + 1, cap).filled >= filled
 
 
+def test_of_what_is_nearly_gone_something_is_left() -> None:
+    assert (Bar(99, 100).filled, Bar(1, 10**6).filled) == (WIDTH - 1, 1)
+
+
 def test_without_colour_it_is_in_signs_and_with_colour_in_colour() -> None:
     plain, coloured = io.StringIO(), io.StringIO()
     Console(file=plain, width=80).print(Bar(1, 2))

@@ -212,3 +212,38 @@ def test_no_display_of_budgets_shows_a_value(loaded: Run, tmp_path: Path) -> Non
     ask(loaded, "count(*) where diagnosis = 'asthma'", "0.1")
     for words in (["budget"], ["budget", "--json"]):
         assert not re.search(r"asthma|gout|11-1", loaded(*words).out)
+
+
+def test_k24_05_a_request_id_gets_what_became_of_it_and_is_no_second_charge(loaded: Run) -> None:
+    words = ("--epsilon", "0.1", "--who", "ann", "--json", "--request-id", "report 7")
+    first = loaded("ask", "count(*)", *words)
+    assert loaded("ask", "count", *words).out == first.out
+    assert shown(loaded)["spent"] == "0.1"
+    for other in (("sum(spending)", *words), ("count(*)", *words, "--epsilon", "0.2")):
+        refused = loaded("ask", *other)
+        assert (refused.status, refused.out, "request id was used before" in refused.err) == (1, "", True)
+    assert shown(loaded)["spent"] == "0.1"
+    assert loaded("budget", "epoch", "visits", "--reason", "load of May").status == 0
+    assert loaded("ask", "sum(spending)", *words[:3], "bo", *words[4:]).status == 0, "another's id is another id"
+    assert shown(loaded)["spent"] == "0.2"
+
+
+def test_k24_05_a_refusal_stays_what_it_was_for_its_request_id(loaded: Run, tmp_path: Path) -> None:
+    declare(loaded, tmp_path, '\nbudget = { day = "0.3" }\n')
+    words = ("--epsilon", "0.5", "--who", "ann", "--request-id", "report 8")
+    assert "the budget of a day" in loaded("ask", "count(*)", *words).err
+    path = tmp_path / "noisevault.toml"
+    path.write_text(path.read_text().replace('day = "0.3"', 'day = "0.6"'))
+    assert loaded("budget", "apply", "--reason", "more is wanted").status == 0
+    assert loaded("ask", "count(*)", *words).status == 1
+    assert loaded("ask", "count(*)", *words[:-1], "report 9").status == 0
+
+
+def test_a_batch_has_one_request_id_and_several_questions_alone_have_none(loaded: Run) -> None:
+    two = ("count(*)", "sum(spending)", "--epsilon", "0.1", "--who", "ann", "--json", "--request-id", "r")
+    refused = loaded("ask", *two)
+    assert (refused.status, "request_id: it names one request" in refused.err) == (1, True)
+    assert shown(loaded)["spent"] == "0"
+    first = loaded("ask", *two, "--batch")
+    assert (first.status, loaded("ask", *two, "--batch").out) == (0, first.out)
+    assert shown(loaded)["spent"] == "0.2"
