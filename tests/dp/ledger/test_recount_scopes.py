@@ -1,5 +1,6 @@
 """Scopes counted anew from the log alone, and held against the tables."""
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -82,3 +83,13 @@ def test_windows_follow_from_buckets_and_new_scopes_begin_at_their_entry() -> No
     recount.charge({"dataset": "a", "scopes": [["dataset", "", "day", NOON // HOUR, 3]]})
     recount.declare({**policy, "at": NOON + DAY})
     assert (recount.caps[key], recount.buckets[key]) == (9, {NOON // HOUR: 3})
+
+
+def test_what_is_declared_or_charged_is_so_at_the_time_of_its_entry(engine: Engine) -> None:
+    """The clock goes on between any two looks at it."""
+    ticks = itertools.count(NOON, 2 * DAY)
+    ledger = ledger_on(engine, now=lambda: next(ticks))
+    ledger.create_schema()
+    ledger.declare("people", Budgets(1000, scopes=SCOPES))
+    ledger.charge(a_request(5, "one", columns=("age",)))
+    assert ledger.verify_audit().charges == 1
