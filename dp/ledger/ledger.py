@@ -25,6 +25,7 @@ from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.logged import Logged, logged
 from dp.ledger.place import Place
 from dp.ledger.policy_change import Declaration
+from dp.ledger.room import Asked, delta_to_convert_at, stand_alone
 from dp.ledger.schema_version import create_schema, require_schema
 from dp.ledger.scope_status import ScopeStatus, read_scopes
 from dp.ledger.shared import SharedStatus, read_shared, read_shared_of
@@ -180,7 +181,17 @@ class Ledger:
         place = Place.of(request, self._question)
         charge_id = self._draw(16).hex()
         sealed = self._sealer.seal(request.question_text.encode(), place.question_aad(charge_id))
-        bid = Bid(charge_id, place, request.principal, request.price, sealed, request.request_id)
+        bid = Bid(
+            charge_id,
+            place,
+            request.principal,
+            request.price,
+            sealed,
+            request.columns,
+            request.column_prices,
+            request.request_id,
+        )
+        self._convert_ahead(bid.asked)
         outcome = self._run(lambda c, unsure: charge_or_serve(c, self._log, bid, unsure=unsure))
         if isinstance(outcome, DpError):
             raise outcome
@@ -293,6 +304,16 @@ class Ledger:
         with self._transactions.snapshot() as connection:
             self._require_schema(connection)
             return newest_entries(connection, self._log.macs, wanted)
+
+    def _convert_ahead(self, asked: Asked) -> None:
+        """To an epsilon, which takes a tenth of a second the first time: nobody is to wait for it at the log's head."""
+        without = [price for price in (asked.price, *asked.column_prices) if price.nano_epsilon is None]
+        if without:
+            with self._transactions.snapshot() as connection:
+                self._require_schema(connection)
+                delta = delta_to_convert_at(connection, asked, self._log.now())
+            for price in without if delta else ():
+                stand_alone(price, delta)
 
     def _open(self, stored: StoredAnswer) -> bytes:
         try:

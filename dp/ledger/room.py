@@ -1,4 +1,4 @@
-"""Room: whether a charge fits everything that it counts against, and what it costs each. Nothing is written."""
+"""Room: whether a charge fits everything that it counts against, and what it costs each; then it is spent of all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,6 +79,14 @@ def find_room(connection: Connection, asked: Asked, at: int) -> Room | Refusal:
     if short:
         return _short(connection, asked.dataset, short)
     return Room(asked, tuple(shared.dataset for shared in against.shared), costs, against.attempts + 1)
+
+
+def delta_to_convert_at(connection: Connection, asked: Asked, at: int) -> int:
+    """The delta, in units of 1e-18, at which a rho will be told as an epsilon; 0 where none will."""
+    against = read_against(connection, asked.place, asked.principal, asked.columns, at)
+    if against is None or not (against.counters or against.least_nano or against.most_nano):
+        return 0
+    return against.conversion_atto_delta
 
 
 def fits(status: Status, price: Price) -> bool:

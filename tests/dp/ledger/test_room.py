@@ -166,6 +166,21 @@ def test_gaussian_noise_costs_a_scope_what_its_rho_alone_converts_to(timed: Ledg
     assert (refusal.value.asked, refusal.value.unit) == (cost, "epsilon")
 
 
+@pytest.mark.parametrize("declared", [{"scopes": (Scope("column", "age", "ever", EPSILON),)}, {"most_nano": EPSILON}])
+def test_nobody_waits_at_the_head_of_the_log_until_rho_is_converted(engine: Engine, declared: dict[str, Any]) -> None:
+    """now() is called with the head locked, before the room is looked for."""
+    converted = []
+    ledger = ledger_on(engine, now=lambda: converted.append(epsilon_of.cache_info().misses) or NOON)  # type: ignore[func-returns-value]
+    ledger.create_schema()
+    ledger.declare("people", Budgets(EPSILON, 10**12, **declared))
+    epsilon_of.cache_clear()
+    ledger.charge(a_request(price=Price.gaussian(10**5), columns=("age",)))
+    assert (converted[-1], epsilon_of.cache_info().misses) == (1, 1)
+    ledger.declare("others", Budgets(EPSILON, 10**12))
+    ledger.charge(a_request(price=Price.gaussian(10**5 + 1), dataset="others"))
+    assert epsilon_of.cache_info().misses == 1
+
+
 def test_without_a_delta_gaussian_noise_is_refused_for_that(timed: Ledger) -> None:
     declare(timed, Scope("column", "age", "ever", 50))
     with pytest.raises(BudgetExhaustedError, match="without a lifetime delta there is no rho to spend"):
