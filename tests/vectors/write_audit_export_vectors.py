@@ -1,7 +1,7 @@
 """Writes the vectors of an exported audit log.
 
-Run it as `python -m tests.vectors.write_audit_export_vectors`. It shares no code with dp. Its output is a format that is
-kept by others: a difference means that exports which were made can no longer be verified.
+Run it as `python -m tests.vectors.write_audit_export_vectors`. It shares no code with dp. Others keep exports, so that
+a difference means that those which were made can no longer be verified.
 """
 
 import hashlib
