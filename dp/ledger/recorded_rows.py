@@ -3,7 +3,7 @@
 Rows name the entry that records them, so that both are read side by side, a stretch of the log at a time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
@@ -26,7 +26,6 @@ class _Kind:
     """columns: of the row, compared with what `of_entry` gives; of the last only the digest, where it is sealed."""
 
     table: Table
-    is_recorded: Callable[[Entry], bool]
     columns: tuple[str, ...]
     of_entry: Callable[[Entry], tuple[Any, ...]]
     is_sealed: bool = False
@@ -51,26 +50,33 @@ def _of_request(entry: Entry) -> tuple[Any, ...]:
 KINDS: Final = (
     _Kind(
         charge,
-        lambda entry: entry["kind"] == "charge",
         (*PLACE, "attempt", "principal", *COST, "charge_id", "request_id", "charged_at", "sealed_question"),
         itemgetter(*PLACE, "attempt", "principal", *COST, "charge", "request", "at", "sealed_sha256"),
         is_sealed=True,
     ),
     _Kind(
         answer,
-        lambda entry: entry["kind"] == "answer",
         (*PLACE, "attempt", "charge_id", "sealed_answer"),
         itemgetter(*PLACE, "attempt", "charge", "sealed_sha256"),
         is_sealed=True,
     ),
     _Kind(
         request,
-        lambda entry: entry.get("request") is not None,
         (*PLACE, "principal", "request_id", "outcome", "charge_id", "reason"),
         _of_request,
     ),
-    _Kind(event, lambda entry: entry["kind"] == "event", ("event_id",), lambda entry: (entry["event"],)),
+    _Kind(event, ("event_id",), lambda entry: (entry["event"],)),
 )
+
+
+MARKS: Final = ""  # in the place of a table's name
+TABLES: Final = {
+    "charge": charge.name,
+    "answer": answer.name,
+    "event": event.name,
+    "unreleased": MARKS,
+    "repeat": MARKS,
+}
 
 
 class RecordedRows:
@@ -88,19 +94,18 @@ class RecordedRows:
         """
         numbered = list(enumerate(entries, start=last - len(entries) + 1))
         among, wrong = {"first": last - len(entries) + 1, "last": last}, []
+        recorded = _by_table(numbered)
         for kind, statement in self._statements:
-            rows = connection.execute(statement, among).all()
+            rows: Sequence[Any] = connection.execute(statement, among).all()
             self.counts[kind.table.name] += len(rows)
-            found = {row[0]: kind.of_row(row) for row in map(tuple, rows)}
-            expected = {number: kind.of_entry(entry) for number, entry in numbered if kind.is_recorded(entry)}
+            found = {row[0]: kind.of_row(row) for row in rows}
+            expected = {number: kind.of_entry(entry) for number, entry in recorded[kind.table.name]}
             if found != expected:
                 wrong.append(_first_difference(kind.table.name, found, expected))
         if wrong:
             raise AuditError(min(wrong)[1])
-        for number, entry in numbered:
-            # A repeat names a charge where that was given the answer of another one.
-            if entry["kind"] in {"unreleased", "repeat"} and "charge" in entry:
-                self._marks.setdefault(entry["charge"], number)
+        for number, entry in recorded[MARKS]:
+            self._marks.setdefault(entry["charge"], number)
 
     def require_no_more(self, connection: Connection) -> None:
         """When the log was read. Raises: AuditError naming a table with rows, or marks, that no entry records."""
@@ -114,6 +119,20 @@ class RecordedRows:
                 raise AuditError(
                     f"charge {charge_id} is marked as unreleased by the log or in table noisevault_charge, not in both"
                 )
+
+
+def _by_table(numbered: Iterable[tuple[int, Entry]]) -> dict[str, list[tuple[int, Entry]]]:
+    """The entries that a row of each table is recorded by, and those that mark a charge."""
+    found: dict[str, list[tuple[int, Entry]]] = {name: [] for name in (*(kind.table.name for kind in KINDS), MARKS)}
+    for each in numbered:
+        entry = each[1]
+        name = TABLES.get(entry["kind"])
+        # A repeat names a charge where that was given the answer of another one.
+        if name is not None and (name != MARKS or "charge" in entry):
+            found[name].append(each)
+        if entry.get("request") is not None:
+            found[request.name].append(each)
+    return found
 
 
 def _first_difference(
