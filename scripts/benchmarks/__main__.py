@@ -91,7 +91,8 @@ def main() -> int:
         "--rows",
         type=int,
         metavar="N",
-        help="of the table that jobs, lookups, scale and workers use, a million (scale: 100,000 first), or audit's log",
+        help="of the table that answers, jobs, lookups, maintain, scale and workers work on, or of audit's log; a"
+        " million, of answers 100,000, of scale 100,000 before it",
     )
     parser.add_argument("--largest", action="store_true", help="scale: on a table of ten million rows too")
     parser.add_argument("--fillfactor", type=int, default=100, metavar="N", help="scale: of the table, in percent")
