@@ -34,7 +34,7 @@ from vault.policy import ColumnType, DatasetPolicy, Policy
 from vault.project import Project
 from vault.question import Question, admit, parse
 from vault.question.filtering import matches
-from vault.rows.arrays import fits, hashes, key_bytes, keys_of, numbers, units
+from vault.rows.arrays import all_fit, fits, hashes, key_bytes, keys_of, numbers, units
 from vault.rows.evaluation import evaluated
 from vault.rows.scan import Scan
 from vault.rows.told_length import Counted, as_of_all_rows, of_any_length
@@ -227,14 +227,19 @@ def chunks(
     for batch in scan.batches():
         keep = [True] * len(batch.keys)
         for name in must_fit:
-            keep = [kept and fits(value, kinds[name]) for kept, value in zip(keep, batch.columns[name], strict=True)]
+            if not all_fit(batch.columns[name], kinds[name]):
+                keep = [
+                    kept and fits(value, kinds[name]) for kept, value in zip(keep, batch.columns[name], strict=True)
+                ]
         if question.aggregate == "count_distinct" and isinstance(of, Column):
             keep = [a and value == value for a, value in zip(keep, batch.columns[of.name], strict=True)]  # noqa: PLR0124
         for one in question.where:
             met = matches(one, batch.columns[one.column], kinds[one.column])
             keep = [a and b for a, b in zip(keep, met, strict=True)]
-        kept = list(compress(range(len(keep)), keep))
-        rows = {name: [values[at] for at in kept] for name, values in batch.columns.items()}
+        rows, kept = batch.columns, batch.keys
+        if not all(keep):
+            rows = {name: list(compress(values, keep)) for name, values in rows.items()}
+            kept = list(compress(kept, keep))
         if places:
             groups = zip(*(rows[name] for name in question.by), strict=True) if question.by else repeat((), len(kept))
             group, keys = [places.get(one, -1) for one in groups], None
@@ -243,7 +248,7 @@ def chunks(
         yield dp.Chunk(
             unit=units(rows[rules.unit], kinds[rules.unit]),
             group=np.array(group, dtype=np.int32),
-            tie=row_ties(salt, key_bytes(batch.keys[at] for at in kept)),
+            tie=row_ties(salt, key_bytes(kept)),
             value=None if of is None else values_of(question, of, rows, kinds, len(kept), salt),
             keys=keys,
         )

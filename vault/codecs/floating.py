@@ -57,7 +57,7 @@ def decode(data: bytes) -> Any:
 
 def decode_many(parts: Sequence[bytes]) -> list[Any]:
     """All at once. Raises: ValueError unless each has 8 bytes."""
-    if any(len(part) != BINARY64_BYTES for part in parts):
+    if set(map(len, parts)) - {BINARY64_BYTES}:
         raise ValueError("float64/1 is 8 bytes")
     return list(np.frombuffer(b"".join(parts), "<f8").tolist())
 

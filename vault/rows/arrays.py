@@ -2,16 +2,20 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kms import framed
+from kms import lp
 from vault.policy import ColumnType
 
+# The types of which every value fits.
+SURE: Final[dict[ColumnType, type]] = {"float": float, "str": str, "bytes": bytes, "uuid": UUID}
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+# What lp() puts before parts of each length; longer ones are rare.
+LENGTHS: Final = tuple(lp(bytes(length))[: -length or None] for length in range(64))
 
 
 def fits(value: object, kind: ColumnType) -> bool:
@@ -31,6 +35,14 @@ def fits(value: object, kind: ColumnType) -> bool:
             return False  # no unit, and nothing to add up
 
 
+def all_fit(values: Sequence[object], kind: ColumnType) -> bool:
+    """Whether each is for certain what fits() asks for; decided by their types, in one look."""
+    types = set(map(type, values))
+    if kind == "int":
+        return types == {int} and min(values) >= INT64_MIN and max(values) <= INT64_MAX  # type: ignore[type-var]
+    return types == {SURE.get(kind)}
+
+
 def numbers(values: Sequence[Any], kind: ColumnType) -> NDArray[np.int64] | NDArray[np.float64]:
     """Values that fit an int or a float column."""
     if kind == "int":
@@ -47,7 +59,14 @@ def units(values: Sequence[Any], kind: ColumnType) -> NDArray[np.int64] | NDArra
 
 def key_bytes(keys: Iterable[tuple[Any, ...]]) -> list[bytes]:
     """Primary keys, each in one unambiguous spelling."""
-    return [framed(*map(canonical, key)) for key in keys]
+    columns = [_framed(column) for column in zip(*keys, strict=True)]
+    return columns[0] if len(columns) == 1 else [b"".join(parts) for parts in zip(*columns, strict=True)]
+
+
+def _framed(column: Sequence[object]) -> list[bytes]:
+    """As lp(canonical(value)), of each; whole numbers, which most keys are, in a third of the time."""
+    parts = [b"int:%d" % value for value in column] if set(map(type, column)) == {int} else map(canonical, column)
+    return [LENGTHS[len(part)] + part if len(part) < len(LENGTHS) else lp(part) for part in parts]
 
 
 def hashes(values: Sequence[Any], kind: ColumnType, salt: bytes) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, Table, select
@@ -19,9 +20,12 @@ from vault.field import Field
 from vault.rows.raw_table import raw_table
 from vault.rows.shared_snapshot import NO_SNAPSHOT, reading_snapshot
 from vault.rows.tenant_rows import rows_of
-from vault.sealed.envelope import SealedValue
+from vault.sealed.envelope import FORMAT, HEADER_BYTES, SealedValue
 
 ROWS_A_BATCH: Final = 10_000
+FORMAT_BYTE: Final = bytes([FORMAT])
+KEY_ID: Final = slice(2, HEADER_BYTES)
+HEAD: Final = itemgetter(slice(0, HEADER_BYTES))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -88,17 +92,18 @@ class Scan:
         ):
             streamed = connection.execution_options(yield_per=self.rows_a_batch).execute(statement)
             for rows in streamed.partitions():
-                yield self._opened(names, keys, [tuple(row) for row in rows])
+                yield self._opened(names, keys, rows)
 
-    def _opened(self, names: Sequence[str], keys: Sequence[str], rows: list[tuple[Any, ...]]) -> Batch:
+    def _opened(self, names: Sequence[str], keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> Batch:
+        # No tuple and no iterator for each row: the collector would look through them.
         stored = {name: [row[at] for row in rows] for at, name in enumerate(names)}
         columns = {name: self._open(name, stored) for name in self.columns}
+        key_rows = list(zip(*(stored[key] for key in keys), strict=True))
+        if not any(issubclass(kind, FieldError) for values in columns.values() for kind in set(map(type, values))):
+            return Batch(columns, key_rows, 0)
         readable = [True] * len(rows)
         for values in columns.values():
             readable = [ok and not isinstance(value, FieldError) for ok, value in zip(readable, values, strict=True)]
-        key_rows = list(zip(*(stored[key] for key in keys), strict=True))
-        if all(readable):
-            return Batch(columns, key_rows, 0)
         return Batch(
             {name: _kept(values, readable) for name, values in columns.items()},
             _kept(key_rows, readable),
@@ -111,8 +116,7 @@ class Scan:
             return stored[name]
         bound = [b for b in field.bound_names if b in stored]
         rows = [dict(zip(bound, values, strict=True)) for values in zip(*(stored[b] for b in bound), strict=True)]
-        known = [value if value is None or key_id_of(value) in self.live else b"" for value in stored[name]]
-        return field.open_many(known, rows or None, on_error="mark")
+        return field.open_many(only_live(stored[name], self.live), rows or None, on_error="mark")
 
 
 @contextmanager
@@ -128,6 +132,18 @@ def any_text(connection: Connection) -> Iterator[None]:
         yield
     finally:
         driver.text_factory = before
+
+
+def only_live(stored: Sequence[Any], live: frozenset[bytes]) -> Sequence[Any]:
+    """Stored values, with nothing in the place of those that name another key than the live ones."""
+    # The usual batch by its few headers; what is too short for the rest of a value does not open either.
+    if set(map(type, stored)) == {bytes} and all(_is_live(head, live) for head in set(map(HEAD, stored))):
+        return stored
+    return [value if value is None or key_id_of(value) in live else b"" for value in stored]
+
+
+def _is_live(head: bytes, live: frozenset[bytes]) -> bool:
+    return head[:1] == FORMAT_BYTE and head[KEY_ID] in live
 
 
 def key_id_of(sealed: object) -> bytes | None:

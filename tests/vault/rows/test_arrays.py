@@ -1,3 +1,4 @@
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -5,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault.rows.arrays import canonical, fits, hashes, key_bytes, keys_of, label_of, numbers, units
+from kms import framed
+from vault.rows.arrays import all_fit, canonical, fits, hashes, key_bytes, keys_of, label_of, numbers, units
 
 SCALAR = st.integers() | st.text() | st.binary() | st.floats(allow_nan=False)
 
@@ -28,6 +30,22 @@ SCALAR = st.integers() | st.text() | st.binary() | st.floats(allow_nan=False)
 )
 def test_only_values_of_the_declared_kind_fit(value: object, kind: str, does: bool) -> None:
     assert fits(value, kind) is does  # type: ignore[arg-type]
+
+
+KINDS: list[Any] = ["int", "float", "str", "bytes", "uuid", "bool", "date"]
+VALUE = SCALAR | st.none() | st.booleans() | st.uuids() | st.sampled_from([2**63 - 1, 2**63, -(2**63), -(2**63) - 1])
+
+
+@given(st.lists(VALUE) | st.lists(st.integers(-(2**63) - 1, 2**63)) | st.lists(st.floats()), st.sampled_from(KINDS))
+def test_a_look_at_all_never_says_more_than_one_at_each(values: list[object], kind: Any) -> None:
+    assert not all_fit(values, kind) or all(fits(value, kind) for value in values)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [([2**63 - 1, -(2**63)], "int"), ([1.5], "float"), (["a"], "str"), ([b"a"], "bytes")]
+)
+def test_the_usual_columns_are_told_at_once(values: list[object], kind: Any) -> None:
+    assert all_fit(values, kind)
 
 
 def test_numbers_keep_their_kind() -> None:
@@ -55,6 +73,14 @@ def test_a_uuid_can_be_a_unit_and_nothing_else_fits_there() -> None:
 def test_different_keys_have_different_bytes(one: tuple[object, ...], two: tuple[object, ...]) -> None:
     same = [(type(v), str(v)) for v in one] == [(type(v), str(v)) for v in two]
     assert (key_bytes([one]) == key_bytes([two])) is same
+
+
+KEYS = st.integers() | st.text(max_size=80) | st.binary(max_size=80) | st.booleans()
+
+
+@given(st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[KEYS] * width))))
+def test_keys_are_framed_part_by_part(keys: list[tuple[Any, ...]]) -> None:
+    assert key_bytes(keys) == [framed(*map(canonical, key)) for key in keys]
 
 
 def test_a_value_has_one_spelling_whatever_the_driver_wraps_it_in() -> None:

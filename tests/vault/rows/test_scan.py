@@ -8,7 +8,7 @@ from tests.vault.projects import make_project, visit
 from vault import Sealed, attach, definition_of
 from vault.project import Project
 from vault.rows.raw_table import raw_table
-from vault.rows.scan import Scan, key_id_of
+from vault.rows.scan import Scan, key_id_of, only_live
 
 
 @pytest.fixture
@@ -98,3 +98,24 @@ def test_values_of_a_generation_that_bound_other_columns_are_read(tmp_path: Path
     assert (batch.unreadable, batch.columns["x"]) == (0, ["v", "v"])
     engine.dispose()
     opened.close()
+
+
+LIVE, DEAD = b"\1\2\3\4", b"\1\2\3\5"
+
+
+def sealed(key_id: bytes, form: int = 1, rest: int = 28) -> bytes:
+    return bytes([form, 0]) + key_id + bytes(rest)
+
+
+@pytest.mark.parametrize(
+    "odd", [sealed(DEAD), sealed(LIVE, form=2), "text", b"", b"\1", None, memoryview(sealed(DEAD))]
+)
+@pytest.mark.parametrize("place", [0, 3])
+def test_values_of_other_keys_are_left_out_wherever_they_stand(odd: object, place: int) -> None:
+    stored = [sealed(LIVE), sealed(LIVE), sealed(LIVE)]
+    assert only_live(stored, frozenset({LIVE})) == stored
+    stored.insert(place, odd)  # type: ignore[arg-type]
+    known = list(only_live(stored, frozenset({LIVE})))
+    assert known.pop(place) == (None if odd is None else b"")
+    assert known == [sealed(LIVE)] * 3
+    assert set(only_live(stored, frozenset())) <= {b"", None}
