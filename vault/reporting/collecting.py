@@ -126,7 +126,7 @@ class Collector:
     def _figures(self, name: str, of: _Dataset) -> DatasetFigures:
         spent, weeks = Amount.sum(of.days), [NOTHING] * len(self._quarter.weeks)
         for day, amount in enumerate(of.days):
-            week = (day + self._quarter.first.weekday()) // 7
+            week = self._quarter.week_of_day(day)
             weeks[week] = weeks[week].plus(amount)
         conversion = 0 if of.lifetime is None else of.lifetime.atto_delta - of.lifetime.limits.atto_delta
         batches = (of.batches, of.batches_before.plus(of.batches))

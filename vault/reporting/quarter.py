@@ -87,4 +87,8 @@ class Quarter:
 
     def week_of(self, at: int) -> int:
         """Of a moment in the quarter: its place among the weeks."""
-        return (self.day_of(at) + self.first.weekday()) // 7
+        return self.week_of_day(self.day_of(at))
+
+    def week_of_day(self, day: int) -> int:
+        """Of a day of the quarter, from 0: the place of its week."""
+        return (day + self.first.weekday()) // 7

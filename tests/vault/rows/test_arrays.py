@@ -48,6 +48,13 @@ def test_the_usual_columns_are_told_at_once(values: list[object], kind: Any) -> 
     assert all_fit(values, kind)
 
 
+@pytest.mark.parametrize(
+    ("values", "kind"), [([2**63, 1], "int"), ([1, -(2**63) - 1], "int"), ([True], "int"), ([], "int"), ([1], "float")]
+)
+def test_a_column_with_one_odd_value_is_looked_at_one_by_one(values: list[object], kind: Any) -> None:
+    assert not all_fit(values, kind)
+
+
 def test_numbers_keep_their_kind() -> None:
     assert numbers([2**62, -1], "int").tolist() == [2**62, -1]
     assert numbers([1, 2.5], "float").dtype == np.float64
