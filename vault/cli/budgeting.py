@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dp.errors import UnknownDatasetError
 from dp.ledger.errors import SoftLimitError
 from vault.bridge import open_ledger
 from vault.budgets import apply_budgets
@@ -38,7 +39,10 @@ def budget(
         closing(open_ledger(project.policy, project.opened.keyring)) as ledger,
     ):
         for name in project.policy.dataset:
-            shown = ShownBudget.of(ledger, name)
+            try:
+                shown = ShownBudget.of(ledger, name)
+            except UnknownDatasetError:
+                continue  # told below
             if as_json:
                 typer.echo(json.dumps(shown.in_json()))
                 continue
@@ -89,6 +93,8 @@ def epoch(
     models: ModelsOption = None,
 ) -> None:
     """Answer every question anew from now on, each at a new charge out of the same budget."""
+    if not reason.strip():
+        raise PolicyError("say why by --reason, for the audit log")
     with (
         open_project(policy, models) as project,
         closing(open_ledger(project.policy, project.opened.keyring)) as ledger,

@@ -177,6 +177,14 @@ def test_where_policy_and_ledger_differ_each_command_says_so_and_the_ledger_hold
     assert loaded("check").status == 0
 
 
+def test_a_dataset_that_the_ledger_does_not_know_is_told_and_the_others_are_shown(loaded: Run, tmp_path: Path) -> None:
+    path = tmp_path / "noisevault.toml"
+    path.write_text(path.read_text() + COPY)
+    ended = loaded("budget", "--json")
+    assert (ended.status, [json.loads(line)["dataset"] for line in ended.out.splitlines()]) == (0, ["visits"])
+    assert ended.err.startswith("note: dataset.again: ")
+
+
 def test_a_change_needs_a_reason_and_more_than_the_soft_limit_consent(loaded: Run, tmp_path: Path) -> None:
     path = tmp_path / "noisevault.toml"
     path.write_text(path.read_text().replace(LIFETIME, 'lifetime_epsilon = "12"'))
@@ -197,6 +205,8 @@ def test_an_epoch_lets_answers_be_new_at_a_new_charge(loaded: Run) -> None:
     assert "epoch 2" in loaded("budget", "epoch", "visits", "--reason", "load of May").out
     assert loaded("ask", "count(*)", "--epsilon", "0.1", "--json").status == 0
     assert (shown(loaded)["epoch"], shown(loaded)["spent"]) == (2, "0.2")
+    assert loaded("budget", "epoch", "visits", "--reason", " ").status == 1
+    assert shown(loaded)["epoch"] == 2
     refused = loaded("budget", "epoch", "nobody", "--reason", "load of May")
     assert (refused.status, "it names: visits" in refused.err) == (1, True)
 

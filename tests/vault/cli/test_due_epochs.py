@@ -4,12 +4,14 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from dp.ledger import Ledger
+from kms import ProviderSettings
 from tests.vault.cli.conftest import Run
 from tests.vault.cli.maintained import due, told
 from tests.vault.projects import make_project
@@ -19,6 +21,7 @@ from vault.cli.maintenance_context import MaintenanceContext, maintenance_record
 from vault.errors import PolicyError
 from vault.ledger_keys import LedgerAuditMacs, LedgerSealer, question_mac
 from vault.maintenance.step import Outcome
+from vault.policy import Policy
 from vault.project import Project
 
 DAY = 86_400
@@ -84,11 +87,17 @@ def test_without_a_schedule_the_ledger_is_not_asked(project: Project) -> None:
         due_epochs(context(project, timedelta(days=1)))
 
 
-def test_maintain_advances_the_epoch_and_the_log_says_by_what(loaded: Run, tmp_path: Path) -> None:
+def test_maintain_advances_the_epoch_once_and_questions_are_answered_anew(loaded: Run, tmp_path: Path) -> None:
     path = tmp_path / "noisevault.toml"
     path.write_text(path.read_text() + 'new_answers_every = "1h"\n')
     assert "epoch" not in due(loaded)
-    first = loaded("ask", "count(*)", "--epsilon", "0.1", "--json").out
-    assert loaded("ask", "count(*)", "--epsilon", "0.1", "--json").out == first
-    assert "epoch" not in [step for step, _ in told(loaded)]
-    assert json.loads(loaded("budget", "--json").out)["epoch"] == 1
+    opened = closing(Project.open(Policy.load(path), ProviderSettings()))
+    with opened as project, closing(ledger_at(project, -2 * 3600)) as before:
+        before.advance_epoch("visits", "load of May")
+    loaded("ask", "count(*)", "--epsilon", "0.1")
+    assert "epoch" in due(loaded)
+    assert ("epoch", "done") in told(loaded)
+    assert told(loaded) == [("", "nothing")]
+    loaded("ask", "count(*)", "--epsilon", "0.1")
+    said = json.loads(loaded("budget", "--json").out)
+    assert (said["epoch"], said["spent"]) == (3, "0.2")
