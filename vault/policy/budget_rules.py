@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from dp.nano import show
-from vault.policy.allowance import Windows
+from vault.policy.allowance import SPANS, Windows
 from vault.policy.dataset import DatasetPolicy
 from vault.policy.shared_lifetime import SharedLifetime
 from vault.policy.table import TablePolicy
@@ -31,6 +31,8 @@ def allowance_faults(dataset: DatasetPolicy, table: TablePolicy) -> Iterator[str
             yield f"column.{name}: no question is about a {column.type} column; leave this out"
     for place, windows in _places(dataset):
         yield from (f"{place}{fault}" for fault in _cap_faults(windows, dataset, least))
+        if windows is not dataset.budget and dataset.budget is not None:
+            yield from (f"{place}{fault}" for fault in _beyond_all(windows.caps(), dataset.budget.caps()))
 
 
 def _places(dataset: DatasetPolicy) -> Iterator[tuple[str, Windows]]:
@@ -57,6 +59,15 @@ def _cap_faults(windows: Windows, dataset: DatasetPolicy, least: int) -> Iterato
             yield f".{span}: {show(cap)} is more than lifetime_epsilon, so that it never decides; lower it"
         if 0 < cap < least:
             yield f".{span}: {show(cap)} is less than least_epsilon, so that nothing could be asked; write 0, or more"
+
+
+def _beyond_all(caps: Mapping[str, int], of_all: Mapping[str, int]) -> Iterator[str]:
+    """What some may spend in a time in which all together may not."""
+    for span, cap in caps.items():
+        longer = SPANS[SPANS.index(span) :]
+        outer = next((one for one in longer if one in of_all and cap > of_all[one]), None)
+        if outer is not None:
+            yield f".{span}: {show(cap)} is more than budget.{outer} allows all, so that it never decides; lower it"
 
 
 def lifetime_faults(

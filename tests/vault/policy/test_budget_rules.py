@@ -50,6 +50,7 @@ def test_a_budget_of_nothing_or_that_never_decides_names_its_key(line: str, faul
     "line",
     [
         'budget = { day = "0.5", month = "0.5", quarter = "3" }',
+        'budget = { day = "0.5" }\neach_analyst = { day = "0.5", week = "2" }\ncolumn.age = { ever = "3" }',
         'least_epsilon = "0.5"\nmost_epsilon = "0.5"\nbudget = { day = 0 }',
         'column.photo = { ever = 0 }\ncolumn.email = { day = "1" }\ncolumn.person = { day = "1" }',
     ],
