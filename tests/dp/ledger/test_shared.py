@@ -83,3 +83,15 @@ def test_the_sums_of_those_who_join_stay_in_their_columns(all_of_them: list[Spen
     sums = joined(Spent(), all_of_them)
     assert sums.nano_epsilon == min(2**63 - 1, sum(each.nano_epsilon for each in all_of_them))
     assert sums.unbounded == min(2**63 - 1, sum(each.unbounded for each in all_of_them))
+
+
+def test_a_shared_lifetime_is_found_by_its_name_also_without_a_dataset(ledger: Ledger) -> None:
+    assert ledger.shared_lifetime("persons") is None
+    ledger.share_lifetime("persons", 10**9, ["people"])
+    (of_dataset,) = ledger.shared_lifetimes("people")
+    assert ledger.shared_lifetime("persons") == of_dataset
+    ledger.share_lifetime("persons", 10**9, [], reason="nobody shares it any more")
+    assert ledger.shared_lifetimes("people") == ()
+    left = ledger.shared_lifetime("persons")
+    assert left is not None
+    assert left.datasets == ()
