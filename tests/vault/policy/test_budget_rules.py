@@ -32,6 +32,14 @@ def after(*lines: str) -> tuple[str, ...]:
         ),
         ('budget = { day = "1", month = "0.5" }', "budget.day: 1 is more than month allows, so that it never decides"),
         ('analyst.ann = { week = "1", ever = "0.5" }', "analyst.ann.week: 1 is more than ever allows"),
+        (
+            'budget = { day = "0.5", month = "1" }\nanalyst.ann = { day = "0.6" }',
+            "analyst.ann.day: 0.6 is more than budget.day allows all, so that it never decides",
+        ),
+        (
+            'budget = { month = "1" }\ncolumn.age = { week = "1.1" }',
+            "column.age.week: 1.1 is more than budget.month allows all, so that it never decides",
+        ),
         ('column.age = { ever = "3.1" }', "column.age.ever: 3.1 is more than lifetime_epsilon, so that it nev"),
         (
             'least_epsilon = "0.5"\nmost_epsilon = "0.1"',
