@@ -9,6 +9,7 @@ import pytest
 
 import dp
 from dp.errors import BudgetExhaustedError
+from dp.ledger.budgets import Budgets, Scope
 from tests.attacks.broken import EverySecondForNothing, ask_with_half_of_the_noise
 from tests.attacks.distinguisher import Counts, Rates, told_apart
 from tests.attacks.world import Pair, World, world
@@ -69,6 +70,36 @@ def test_the_lifetime_counts_all_analysts_together(one_world: World) -> None:
             one_world.ask("sum(age)", 1, who)
     assert one_world.spent == ONE
     one_world.ledger.verify_audit()
+
+
+def test_what_each_analyst_may_spend_does_not_add_up_to_more_than_the_lifetime(one_world: World) -> None:
+    """Three who may each spend six tenths have the one lifetime between them."""
+    each = Scope("analyst", "", "day", 6 * ONE // 10)
+    one_world.ledger.declare("visits", Budgets(ONE, scopes=(each,)), reason="each analyst has a share", accept=True)
+    spent = dict.fromkeys((*ANALYSTS, "eve"), 0)
+    short: dict[str, str] = {}
+    for number, who in zip(range(100, 140), cycle(spent)):
+        try:
+            one_world.ask(f"count(*) where person != {number}", ONE // 10, who)
+        except BudgetExhaustedError as refusal:
+            short[who] = str(refusal)
+        else:
+            spent[who] += ONE // 10
+    assert sum(spent.values()) == one_world.spent == ONE
+    assert max(spent.values()) <= each.cap_nano
+    assert set(short) == set(spent)
+    one_world.ledger.verify_audit()
+
+
+def test_one_analyst_alone_is_stopped_by_their_own_budget_first(one_world: World) -> None:
+    each = Scope("analyst", "", "day", 6 * ONE // 10)
+    one_world.ledger.declare("visits", Budgets(ONE, scopes=(each,)), reason="each analyst has a share", accept=True)
+    for who, answers, named in (("ann", 6, "a day of analyst 'ann'"), ("bob", 4, "dataset 'visits' has 0 left")):
+        for number in range(answers):
+            one_world.ask(f"count(*) where person != {100 * answers + number}", ONE // 10, who)
+        with pytest.raises(BudgetExhaustedError, match=named):
+            one_world.ask("count(*) where person != 99", ONE // 10, who)
+    assert one_world.spent == ONE
 
 
 def test_at_the_command_line_too(loaded: Run) -> None:

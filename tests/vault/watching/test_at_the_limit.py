@@ -1,8 +1,12 @@
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
 
+from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.logged import Logged
+from tests.dp.ledger.sealing import a_request, ledger_on
 from tests.vault.watching.logs import DAY, declared, entry
 from vault.watching.at_the_limit import at_the_limit
 from vault.watching.thresholds import Thresholds
@@ -66,3 +70,19 @@ def test_what_was_spent_before_does_not_count_and_entries_may_know_no_scopes() -
     assert not list(at_the_limit(log, THRICE, since=3 * DAY))
     bare = [Logged(1, {"kind": "policy", "at": 1, "dataset": "visits"}), entry(2, "count(*)")]
     assert not list(at_the_limit(bare, THRICE))
+
+
+def test_what_a_real_ledger_writes_is_read(tmp_path: Path) -> None:
+    """Somebody who spends the day's budget on each of three days, and somebody who does not."""
+    times = iter(range(10 * DAY, 20 * DAY, DAY // 8))
+    engine = create_engine(f"sqlite:///{tmp_path / 'ledger.db'}")
+    ledger = ledger_on(engine, now=lambda: next(times))
+    ledger.create_schema()
+    ledger.declare("people", Budgets(10 * CAP, scopes=(Scope("analyst", "", "day", CAP),)))
+    for day in range(3):
+        for number in range(8):
+            who = "bob" if number == 7 else "ann"
+            ledger.charge(a_request(CAP // 8 - 1, f"question {day} {number}", principal=who))
+    found = list(at_the_limit(ledger.logged(), Thresholds(full=Fraction(8, 10), full_windows=3)))
+    assert [(one.principals, one.count) for one in found] == [(("ann",), 3)]
+    engine.dispose()
