@@ -10,6 +10,7 @@ import pytest
 
 import dp
 from dp.errors import BudgetExhaustedError
+from dp.ledger.budgets import Budgets
 from tests.attacks.broken import EverySecondForNothing, ask_with_half_of_the_noise
 from tests.attacks.distinguisher import Counts, Rates, told_apart
 from tests.attacks.world import Answered, Pair, World, world
@@ -138,6 +139,22 @@ def test_whatever_is_asked_otherwise_is_charged_each_time_until_nothing_is_left(
         next(asked)
     assert before == one_world.spent <= 10**9
     one_world.ledger.verify_audit()
+
+
+def test_a_copy_under_another_name_has_no_budget_of_its_own(tmp_path: Path) -> None:
+    """Where the ledger is told that both have the same rows."""
+    names = ("again", "visits")
+    with world(tmp_path / "one", sites=3, with_person=True, lifetime="1", datasets=names) as one:
+        for name in names:
+            one.ledger.declare(name, Budgets(10**9, source="5" * 64), reason="where its rows are")
+        for number in range(10):
+            one.ask("count(*)", 10**8 - number, dataset=names[number % 2])
+        for name in names:
+            with pytest.raises(BudgetExhaustedError):
+                one.ask("count_units(*)", 10**8, dataset=name)
+        spent = [one.ledger.status(name).spent for name in names]
+        assert sum(spent) <= 10**9 < sum(spent) + 10**8
+        one.ledger.verify_audit()
 
 
 def test_at_the_command_line_too(loaded: Run) -> None:

@@ -35,8 +35,9 @@ person = {{ type = "int" }}
 site = {{ type = "int" }}
 age = {{ type = "int", sealed = true, bind = ["person"] }}
 ill = {{ type = "int" }}
-
-[dataset.visits]
+"""
+DATASET = """
+[dataset.{name}]
 table = "visit"
 unit = "person"
 rows_per_unit = 1
@@ -66,9 +67,9 @@ class World:
         """What its ledger says that one person may have lost, in nano-epsilon."""
         return self.ledger.status("visits").spent
 
-    def ask(self, text: str, nano: int, who: str = "ann") -> Answered:
+    def ask(self, text: str, nano: int, who: str = "ann", dataset: str = "visits") -> Answered:
         price = dp.Price.pure(nano)
-        return _answered(answer(self.project, self.ledger, "visits", parse(text), price=price, who=who))
+        return _answered(answer(self.project, self.ledger, dataset, parse(text), price=price, who=who))
 
     def ask_at_once(self, texts: Sequence[str], nano: int, who: str = "ann") -> list[Answered]:
         """As one batch."""
@@ -78,11 +79,14 @@ class World:
 
 
 @contextmanager
-def world(folder: Path, *, sites: int, with_person: bool, lifetime: str = "1000") -> Iterator[World]:
-    """Two other persons at each site, and the one that is looked for or not."""
+def world(
+    folder: Path, *, sites: int, with_person: bool, lifetime: str = "1000", datasets: Sequence[str] = ("visits",)
+) -> Iterator[World]:
+    """Two other persons at each site, and the one that is looked for or not. datasets: names for the same rows."""
     folder.mkdir()
     create_key_file(folder / "kek")
-    text = POLICY.format(lifetime=lifetime, sites=list(range(1, 1 + sites)))
+    labels = list(range(1, 1 + sites))
+    text = POLICY.format() + "".join(DATASET.format(name=name, lifetime=lifetime, sites=labels) for name in datasets)
     (folder / "noisevault.toml").write_text(text, encoding="utf-8")
     rows = [
         {"person": 3 * site + place, "site": site, "age": TARGET_AGE if place == 2 else 40, "ill": 1}

@@ -13,9 +13,10 @@ __all__ = ["Neighbours", "One", "neighbours", "on", "without"]
 
 @dataclass(frozen=True, slots=True)
 class One:
-    """A question, and the charge by which it was asked."""
+    """A question, its canonical text, and the charge by which it was asked."""
 
     question: Question
+    text: str
     asked: Asked
 
 
@@ -32,7 +33,7 @@ class Neighbours:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        return tuple(sorted({one.question.canonical() for one in self.all}))
+        return tuple(sorted({one.text for one in self.all}))
 
     @property
     def principals(self) -> tuple[str, ...]:
@@ -46,7 +47,7 @@ class Neighbours:
     def different(self) -> int:
         """How many of them are not the same as another."""
         if self.column is not None:
-            return len({one.question for one in self.all})
+            return len({one.text for one in self.all})
         return len({(one.asked.price, one.asked.epoch) for one in self.all})
 
 
@@ -56,7 +57,7 @@ def neighbours(asked: Iterable[Asked]) -> Iterator[Neighbours]:
     for charge in asked:
         for question in charge.questions:
             of_it = (question.aggregate, question.of, question.by, question.levels, question.first)
-            families[charge.dataset, *of_it].append(One(question, charge))
+            families[charge.dataset, *of_it].append(One(question, question.canonical(), charge))
     for family in families.values():
         for column in (None, *sorted({condition.column for one in family for condition in one.question.where})):
             yield from _of_column(family, column)

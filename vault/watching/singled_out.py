@@ -24,7 +24,7 @@ __all__ = ["different_by_few", "share_of", "singled_out"]
 FILTER: Final = "singled-out"
 DIFFERENCE: Final = "differ-by-few"
 # Ours: with so many questions before it each is compared; with all it would be the square of them.
-COMPARED: Final = 300
+COMPARED: Final = 100
 
 
 def singled_out(asked: Iterable[Asked], policy: Policy, thresholds: Thresholds) -> Iterator[Warned]:
@@ -35,9 +35,11 @@ def singled_out(asked: Iterable[Asked], policy: Policy, thresholds: Thresholds) 
             left = share_of(policy, charge.dataset, question.where)
             if left <= thresholds.single:
                 columns = tuple(sorted({condition.column for condition in question.where}))
-                found[charge.dataset, charge.principal, columns].append((left, One(question, charge)))
+                found[charge.dataset, charge.principal, columns].append(
+                    (left, One(question, question.canonical(), charge))
+                )
     for (dataset, who, columns), each in sorted(found.items(), key=lambda one: one[0]):
-        texts = tuple(sorted({one.question.canonical() for _, one in each}))
+        texts = tuple(sorted({one.text for _, one in each}))
         least = min(left for left, _ in each)
         yield Warned(
             FILTER,
@@ -60,7 +62,7 @@ def different_by_few(found: Iterable[Neighbours], policy: Policy, thresholds: Th
         close = [pair for pair in pairs.of(group.all) if pair.left <= thresholds.single]
         if close:
             texts = {text for pair in close for text in pair.texts}
-            asked = (one for one in group.all if one.question.canonical() in texts)
+            asked = (one for one in group.all if one.text in texts)
             both = Neighbours(group.dataset, group.column, tuple(asked))
             yield Warned(
                 DIFFERENCE,
@@ -107,7 +109,7 @@ class _Pairs:
         if domain is None:
             return
         others = share_of(self.policy, self.dataset, without(questions[0].question, self.column))
-        each = {one.question.canonical(): allowed(domain, on(one.question, self.column)) for one in questions}
+        each = {one.text: allowed(domain, on(one.question, self.column)) for one in questions}
         wide = [(text, places) for text, places in each.items() if share(domain, places) * others > self.single]
         for at, (text, places) in enumerate(wide):
             for other, theirs in wide[max(0, at - COMPARED) : at]:
