@@ -14,8 +14,8 @@ __all__ = ["Outcome", "Told"]
 
 ANSWERED_TEXT: Final = "this is the answer to the question"
 NOT_RELEASED_TEXT: Final = (
-    "no answer was released by the deadline, and what was charged stays spent;"
-    " to ask again is to be charged again; an operator finds the reason in the audit log"
+    "no answer was released by the deadline, and what was charged, if anything, stays spent;"
+    " tell an operator; to ask again is to be charged again, except by the same request id"
 )
 
 
