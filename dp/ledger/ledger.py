@@ -2,8 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -131,20 +131,18 @@ class Ledger:
 
     def budgets(self, dataset: str) -> Budgets:
         """As they were declared last. Raises: UnknownDatasetError."""
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
+        with self._snapshot() as connection:
             return policy_change.require_declared(read_budgets(connection, dataset), dataset)
 
-    def shared_lifetime(self, name: str) -> SharedStatus | None:
-        """None where there is none of that name."""
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
-            return read_shared(connection, name)
+    def scopes(self, dataset: str) -> tuple[ScopeStatus, ...]:
+        """What each scope that is declared has spent, and every analyst's who asked. Raises: UnknownDatasetError."""
+        with self._snapshot() as connection:
+            policy_change.require_declared(read_status(connection, dataset), dataset)
+            return read_scopes(connection, dataset, self._log.now())
 
     def shared_lifetimes(self, dataset: str) -> tuple[SharedStatus, ...]:
         """Those that the dataset is under, also such as the ledger made for copies of one source."""
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
+        with self._snapshot() as connection:
             return read_shared_of(connection, dataset)
 
     def advance_epoch(self, dataset: str, reason: str) -> int:
@@ -166,8 +164,7 @@ class Ledger:
 
     def status(self, dataset: str) -> Status:
         """Raises: UnknownDatasetError."""
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
+        with self._snapshot() as connection:
             return policy_change.require_declared(read_status(connection, dataset), dataset)
 
     def charge(self, request: Request) -> Claim | bytes:
@@ -210,7 +207,10 @@ class Ledger:
 
         cause: an error's class, for operators. A charge that has an answer, or was marked before, stays as it is.
         """
-        self._run(lambda c, _: recovery.mark_unreleased(c, self._log, [claim.charge_id], cause))
+        self._mark([claim.charge_id], cause)
+
+    def _mark(self, ids: list[str], cause: str) -> int:
+        return self._run(lambda c, _: recovery.mark_unreleased(c, self._log, ids, cause))
 
     def recover(self, older_than: float) -> int:
         """Mark every charge without an answer that is older than so many seconds as unreleased. How many there were.
@@ -218,52 +218,41 @@ class Ledger:
         It may be called again, at any time and by several processes: who still computes an answer does not get to
         release it, so let it be longer than any question takes. Raises: ParameterError.
         """
-        before, after, marked = self._before(older_than), 0, 0
+        before, after, marked = recovery.moment(self._log.now(), older_than), 0, 0
         while found := self._pending(before, after):
             after, ids = found[-1].audit_sequence, [one.charge_id for one in found]
-            marked += self._run(partial(self._mark, ids))
+            marked += self._mark(ids, recovery.RECOVERED)
         return marked
 
     def has_unanswered(self, older_than: float) -> bool:
         """Whether recover() would mark any charge. Raises: ParameterError."""
-        return bool(self._pending(self._before(older_than), 0))
-
-    def _before(self, older_than: float) -> int:
-        if not 0 <= older_than < float("inf"):
-            raise ParameterError("older_than", "it must be a number of seconds, 0 or more")
-        return self._log.now() - round(older_than * 1_000_000)
+        return bool(self._pending(recovery.moment(self._log.now(), older_than), 0))
 
     def _pending(self, before: int, after: int) -> list[recovery.Pending]:
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
+        with self._snapshot() as connection:
             return recovery.pending(connection, before, after)
-
-    def _mark(self, ids: list[str], connection: Connection, _unsure: bool) -> int:
-        return recovery.mark_unreleased(connection, self._log, ids, recovery.RECOVERED)
 
     def untold_events(self, told: Iterable[Event]) -> list[Event]:
         """Those of the events that the log has not yet. Nothing is written."""
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
+        with self._snapshot() as connection:
             return events.untold(connection, list(told))
 
     def record_events(self, told: Iterable[Event]) -> int:
         """Log what happened elsewhere, each event once, however often it is told. How many were new."""
         new, recorded = self.untold_events(told), 0
         for start in range(0, len(new), events.BATCH):
-            recorded += self._run(partial(self._record, new[start : start + events.BATCH]))
+            recorded += self._record(new[start : start + events.BATCH])
         return recorded
 
-    def _record(self, told: list[Event], connection: Connection, _unsure: bool) -> int:
-        return events.record(connection, self._log, told)
+    def _record(self, told: list[Event]) -> int:
+        return self._run(lambda c, _: events.record(c, self._log, told))
 
     def head(self, kept: AuditHead | None = None) -> AuditHead:
         """The last entry of the audit log, to be kept elsewhere. kept: an earlier one, from which it must go on.
 
         It reads two rows and verifies none: verify_audit() does. Raises: AuditError.
         """
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
+        with self._snapshot() as connection:
             return head_after(connection, kept)
 
     def verify_audit(
@@ -275,34 +264,22 @@ class Ledger:
             when this raises.
         Raises: AuditError naming the first bad entry.
         """
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
-            return verify(connection, self._log.macs, at_least, tell)
-
-    def logged(self, since: int = 0) -> Iterable[Logged]:
-        """Every entry of the audit log as one moment has it, unverified, with the texts of questions; for operators.
-
-        since: microseconds since 1970; of charges before it no text is opened. It keeps a connection until it ends.
-        """
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
-            yield from logged(connection, self._sealer, since)
+        with self._snapshot() as connection:
+            return verify(connection, self._log.macs, at_least)
 
     def export_audit(self, write: Callable[[bytes], object], at_least: AuditHead | None = None) -> AuditHead:
         """Write the audit log line by line (export.py), for verify_export(); its head is the last line.
 
         Raises: AuditError naming the first bad entry; what was written by then is no export.
         """
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
+        with self._snapshot() as connection:
             for line in export_lines(connection, self._log, at_least):
                 write(line)
             return head_after(connection, None)
 
     def entries(self, wanted: Wanted) -> list[dict[str, Any]]:
         """The newest entries of the log that are wanted, in its order. Raises: AuditError for one that was changed."""
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
+        with self._snapshot() as connection:
             return newest_entries(connection, self._log.macs, wanted)
 
     def _convert_ahead(self, asked: Asked) -> None:
@@ -321,6 +298,12 @@ class Ledger:
         except Exception:  # noqa: BLE001  (whatever a sealer raises, it may carry what it was given)
             failure = StoredAnswerError(stored.place.dataset)
         raise failure
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Connection]:
+        with self._transactions.snapshot() as connection:
+            self._require_schema(connection)
+            yield connection
 
     def _run(self, work: Callable[[Connection, bool], T]) -> T:
         def checked(connection: Connection, unsure: bool) -> T:

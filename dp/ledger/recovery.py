@@ -10,6 +10,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, select, update
 
+from dp.errors import ParameterError
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.schema import answer, charge
 
@@ -46,6 +47,13 @@ class Pending:
 
     charge_id: str
     audit_sequence: int
+
+
+def moment(now: int, older_than: float) -> int:
+    """The time so many seconds ago, in microseconds since 1970, as now is. Raises: ParameterError."""
+    if not 0 <= older_than < float("inf"):
+        raise ParameterError("older_than", "it must be a number of seconds, 0 or more")
+    return now - round(older_than * 1_000_000)
 
 
 def pending(connection: Connection, before: int, after: int = 0) -> list[Pending]:
