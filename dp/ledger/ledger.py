@@ -131,8 +131,11 @@ class Ledger:
 
     def budgets(self, dataset: str) -> Budgets:
         """As they were declared last. Raises: UnknownDatasetError."""
-        with self._snapshot() as connection:
-            return policy_change.require_declared(read_budgets(connection, dataset), dataset)
+        return self._read(lambda c: policy_change.require_declared(read_budgets(c, dataset), dataset))
+
+    def shared_lifetime(self, name: str) -> SharedStatus | None:
+        """None where there is none of that name."""
+        return self._read(lambda c: read_shared(c, name))
 
     def scopes(self, dataset: str) -> tuple[ScopeStatus, ...]:
         """What each scope that is declared has spent, and every analyst's who asked. Raises: UnknownDatasetError."""
@@ -142,8 +145,7 @@ class Ledger:
 
     def shared_lifetimes(self, dataset: str) -> tuple[SharedStatus, ...]:
         """Those that the dataset is under, also such as the ledger made for copies of one source."""
-        with self._snapshot() as connection:
-            return read_shared_of(connection, dataset)
+        return self._read(lambda c: read_shared_of(c, dataset))
 
     def advance_epoch(self, dataset: str, reason: str) -> int:
         """Say that the data is new: questions get new answers, at a new charge. The budget is the same one.
@@ -158,14 +160,11 @@ class Ledger:
 
         Raises: UnknownDatasetError.
         """
-        with self._transactions.snapshot() as connection:
-            self._require_schema(connection)
-            return policy_change.require_declared(epoch_since(connection, dataset), dataset)
+        return self._read(lambda c: policy_change.require_declared(epoch_since(c, dataset), dataset))
 
     def status(self, dataset: str) -> Status:
         """Raises: UnknownDatasetError."""
-        with self._snapshot() as connection:
-            return policy_change.require_declared(read_status(connection, dataset), dataset)
+        return self._read(lambda c: policy_change.require_declared(read_status(c, dataset), dataset))
 
     def charge(self, request: Request) -> Claim | bytes:
         """Spend the request's price, before the data is read; or the stored answer if there is one.
@@ -229,8 +228,7 @@ class Ledger:
         return bool(self._pending(recovery.moment(self._log.now(), older_than), 0))
 
     def _pending(self, before: int, after: int) -> list[recovery.Pending]:
-        with self._snapshot() as connection:
-            return recovery.pending(connection, before, after)
+        return self._read(lambda c: recovery.pending(c, before, after))
 
     def untold_events(self, told: Iterable[Event]) -> list[Event]:
         """Those of the events that the log has not yet. Nothing is written."""
@@ -252,8 +250,7 @@ class Ledger:
 
         It reads two rows and verifies none: verify_audit() does. Raises: AuditError.
         """
-        with self._snapshot() as connection:
-            return head_after(connection, kept)
+        return self._read(lambda c: head_after(c, kept))
 
     def verify_audit(
         self, at_least: AuditHead | None = None, tell: Callable[[Mapping[str, Any]], object] = lambda _: None
@@ -264,8 +261,7 @@ class Ledger:
             when this raises.
         Raises: AuditError naming the first bad entry.
         """
-        with self._snapshot() as connection:
-            return verify(connection, self._log.macs, at_least)
+        return self._read(lambda c: verify(c, self._log.macs, at_least))
 
     def export_audit(self, write: Callable[[bytes], object], at_least: AuditHead | None = None) -> AuditHead:
         """Write the audit log line by line (export.py), for verify_export(); its head is the last line.
@@ -299,11 +295,10 @@ class Ledger:
             failure = StoredAnswerError(stored.place.dataset)
         raise failure
 
-    @contextmanager
-    def _snapshot(self) -> Iterator[Connection]:
+    def _read(self, read: Callable[[Connection], T]) -> T:
         with self._transactions.snapshot() as connection:
             self._require_schema(connection)
-            yield connection
+            return read(connection)
 
     def _run(self, work: Callable[[Connection, bool], T]) -> T:
         def checked(connection: Connection, unsure: bool) -> T:
