@@ -19,12 +19,13 @@ from vault.reporting.figures import (
     Unanswered,
 )
 from vault.reporting.quarter import Quarter
+from vault.reporting.shared_sums import SharedSums
 
 __all__ = ["Collector"]
 
 # What each entry has, beside what it is about.
-OF_EACH: Final = frozenset({"at", "dataset", "format", "key", "kind", "previous", "reason", "sequence"})
-CHANGES: Final = frozenset({"policy", "epoch"})
+OF_EACH: Final = frozenset({"at", "dataset", "format", "key", "kind", "name", "previous", "reason", "sequence"})
+CHANGES: Final = frozenset({"policy", "epoch", "lifetime"})
 FIRST_EPOCH: Final = 1
 
 
@@ -46,6 +47,7 @@ class _Dataset:
     batches_before: Amount = NOTHING
     batches: Amount = NOTHING
     analysts: dict[str, _Analyst] = field(default_factory=dict)
+    caps: dict[tuple[str, str, str], int] = field(default_factory=dict)
     scopes: dict[tuple[str, str, str], tuple[int, int]] = field(default_factory=dict)
     refusals: Counter[str] = field(default_factory=Counter)
     waiting: dict[str, tuple[int, Amount]] = field(default_factory=dict)
@@ -54,6 +56,10 @@ class _Dataset:
     def analyst(self, entry: Mapping[str, Any]) -> _Analyst:
         return self.analysts.setdefault(entry["principal"], _Analyst())
 
+    @property
+    def until_now(self) -> Amount:
+        return Amount.sum((self.before, *self.days))
+
 
 class Collector:
     """Grows entry by entry. Whether an entry is of the quarter says its own `at`, also where a clock was set back."""
@@ -61,8 +67,10 @@ class Collector:
     def __init__(self, quarter: Quarter) -> None:
         self._quarter = quarter
         self._datasets: dict[str, _Dataset] = {}
+        self._shared: dict[str, SharedSums] = {}
         self._changes: list[Change] = []
         self._kinds: Counter[str] = Counter()
+        self._events: Counter[str] = Counter()
         self._later = 0
 
     def add(self, entry: Mapping[str, Any]) -> None:
@@ -72,8 +80,14 @@ class Collector:
             self._later += 1
         elif at >= self._quarter.begin:
             self._kinds[kind] += 1
+            if kind == "event":
+                self._events[entry["what"]] += 1
             if kind in CHANGES:
                 self._changes.append(_change(entry))
+        if kind == "lifetime" and at < self._quarter.end:
+            spent = {name: dataset.until_now for name, dataset in self._datasets.items()}
+            declared = _lifetime(entry)
+            self._shared.setdefault(entry["name"], SharedSums(declared)).declare(entry, declared, spent)
         if "dataset" in entry:
             self._add_to(self._dataset(entry["dataset"]), entry)
 
@@ -91,6 +105,7 @@ class Collector:
             return
         if kind == "policy":
             dataset.lifetime = _lifetime(entry)
+            dataset.caps = {(kind, subject, span): cap for kind, subject, span, cap in entry.get("scopes", ())}
         elif kind == "epoch":
             dataset.epoch = entry["epoch"]
         elif kind == "charge":
@@ -99,10 +114,13 @@ class Collector:
             dataset.analyst(entry).repeats += 1
         elif kind == "refusal" and at >= self._quarter.begin:
             dataset.analyst(entry).refusals += 1
-            dataset.refusals[entry["reason"]] += 1
+            short = entry.get("short", "")
+            dataset.refusals[f"{entry['reason']}: {short}" if short else entry["reason"]] += 1
 
     def _charge(self, dataset: _Dataset, entry: Mapping[str, Any]) -> None:
         amount, batch = Amount.of(entry), _is_batch(entry)
+        for shared in self._shared.values():
+            shared.charge(entry["dataset"], amount, in_quarter=entry["at"] >= self._quarter.begin)
         if entry["at"] < self._quarter.begin:
             dataset.before = dataset.before.plus(amount)
             dataset.batches_before = dataset.batches_before.plus(amount) if batch else dataset.batches_before
@@ -113,13 +131,18 @@ class Collector:
         analyst = dataset.analyst(entry)
         analyst.spent = analyst.spent.plus(amount)
         dataset.waiting[entry["charge"]] = (entry["sequence"], amount)
+        for kind, subject, span, _, nano in entry.get("scopes", ()):
+            charges, spent = dataset.scopes.get((kind, subject, span), (0, 0))
+            dataset.scopes[kind, subject, span] = (charges + 1, spent + nano)
 
     def figures(self) -> LogFigures:
         datasets = sorted(self._datasets.items())
         return LogFigures(
             tuple(self._figures(name, one) for name, one in datasets if _was_there(one)),
+            tuple(shared.figures(name) for name, shared in sorted(self._shared.items())),
             tuple(self._changes),
             dict(sorted(self._kinds.items())),
+            dict(sorted(self._events.items())),
             self._later,
         )
 
@@ -139,7 +162,10 @@ class Collector:
             tuple(weeks),
             tuple(of.days),
             tuple(AnalystFigures(who, a.spent, a.repeats, a.refusals) for who, a in sorted(of.analysts.items())),
-            tuple(ScopeFigures(*scope, *amounts) for scope, amounts in sorted(of.scopes.items())),
+            tuple(
+                ScopeFigures(*scope, of.caps.get(scope), *of.scopes.get(scope, (0, 0)))
+                for scope in sorted(of.caps.keys() | of.scopes.keys())
+            ),
             dict(sorted(of.refusals.items())),
             sum(analyst.repeats for analyst in of.analysts.values()),
             _unanswered(of),
@@ -165,7 +191,12 @@ def _is_batch(entry: Mapping[str, Any]) -> bool:
 def _change(entry: Mapping[str, Any]) -> Change:
     members = {name: value for name, value in sorted(entry.items()) if name not in OF_EACH}
     return Change(
-        entry["sequence"], entry["at"], entry["kind"], entry.get("dataset", ""), entry.get("reason", ""), members
+        entry["sequence"],
+        entry["at"],
+        entry["kind"],
+        entry.get("dataset", entry.get("name", "")),
+        entry.get("reason", ""),
+        members,
     )
 
 

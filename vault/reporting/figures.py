@@ -8,7 +8,16 @@ from dp.accounting.either_rule import Limits
 from vault.reporting.account import Account
 from vault.reporting.amount import Amount
 
-__all__ = ["AnalystFigures", "Change", "DatasetFigures", "Lifetime", "LogFigures", "ScopeFigures", "Unanswered"]
+__all__ = [
+    "AnalystFigures",
+    "Change",
+    "DatasetFigures",
+    "Lifetime",
+    "LogFigures",
+    "ScopeFigures",
+    "SharedFigures",
+    "Unanswered",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +40,16 @@ class AnalystFigures:
 
 @dataclass(frozen=True, slots=True)
 class ScopeFigures:
-    """Of a budget that is of a column, a group of analysts or a window: what the quarter's charges took from it.
+    """Of a budget of a window, a column, an analyst or a group of analysts: what the quarter's charges took from it.
 
-    kind: as the ledger names it. One charge can be in several, so that these do not add up to the dataset's.
+    kind, subject, span: as the ledger names them. cap_nano: as it was declared last until the quarter's end, None where
+    there is none. One charge can be in several, so that these do not add up to the dataset's.
     """
 
     kind: str
     subject: str
     span: str
+    cap_nano: int | None
     charges: int
     nano_epsilon: int
 
@@ -60,7 +71,7 @@ class DatasetFigures:
     """Of one dataset. lifetime: None where no budget was declared before the quarter's end.
 
     before, spent: until the quarter, and in it. weeks, days: of the quarter, in order; they add up to spent, and so do
-    the analysts. columns, scopes: of the charges that say so.
+    the analysts. refusals: by reason, and what was short where the log says it.
     """
 
     dataset: str
@@ -84,10 +95,25 @@ class DatasetFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedFigures:
+    """Of a lifetime that several datasets share. until_end: with what each had spent before it joined.
+
+    spent: in the quarter, by those that were in it.
+    """
+
+    name: str
+    datasets: tuple[str, ...]
+    lifetime: Lifetime
+    spent: Amount
+    until_end: Amount
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """An operator's act in the quarter: a budget that was declared, an epoch that was advanced.
 
-    sequence: of the entry. members: the rest of what the entry says, by name.
+    sequence: of the entry. dataset: or the name of a lifetime that several share. members: the rest of what the entry
+    says, by name.
     """
 
     sequence: int
@@ -100,9 +126,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LogFigures:
-    """kinds: entries of the quarter, by their kind. later: entries after it."""
+    """kinds: entries of the quarter, by their kind. events: those of keys and jobs, by what happened.
+
+    later: entries after it.
+    """
 
     datasets: tuple[DatasetFigures, ...]
+    shared: tuple[SharedFigures, ...]
     changes: tuple[Change, ...]
     kinds: Mapping[str, int]
+    events: Mapping[str, int]
     later: int

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from dp.nano import show, show_atto
 from vault.reporting.amount import Amount
-from vault.reporting.figures import Change, DatasetFigures, Lifetime, LogFigures, ScopeFigures
+from vault.reporting.figures import Change, DatasetFigures, Lifetime, LogFigures, ScopeFigures, SharedFigures
 from vault.reporting.quarter import Quarter
 from vault.reporting.report import AuditState, KeyFigures, Report
 
@@ -41,8 +41,10 @@ def _audit(state: AuditState) -> Members:
 def _log(quarter: Quarter, log: LogFigures) -> Members:
     return {
         "datasets": [_dataset(quarter, one) for one in log.datasets],
+        "shared": [_shared(one) for one in log.shared],
         "changes": [_change(one) for one in log.changes],
         "entries": dict(log.kinds),
+        "events": dict(log.events),
         "later_entries": log.later,
     }
 
@@ -98,7 +100,13 @@ def amount(of: Amount) -> Members:
 
 def _scope(of: ScopeFigures) -> Members:
     names = {"kind": of.kind, "subject": of.subject, "span": of.span}
-    return names | {"charges": of.charges, "epsilon": show(of.nano_epsilon)}
+    cap = None if of.cap_nano is None else show(of.cap_nano)
+    return names | {"cap": cap, "charges": of.charges, "epsilon": show(of.nano_epsilon)}
+
+
+def _shared(of: SharedFigures) -> Members:
+    names = {"name": of.name, "datasets": list(of.datasets), "lifetime": _lifetime(of.lifetime)}
+    return names | {"spent": amount(of.spent), "until_end": amount(of.until_end)}
 
 
 def _lifetime(of: Lifetime) -> Members:

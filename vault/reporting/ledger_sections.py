@@ -1,18 +1,17 @@
 """Ledger sections: of each dataset what the quarter spent, over time, by whom, and what that adds up to."""
 
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
 
 from dp.nano import show, show_atto
-from kms.utc_text import to_the_minute
 from vault.reporting.amount import Amount
-from vault.reporting.figures import Change, DatasetFigures, Lifetime, LogFigures
+from vault.reporting.figures import DatasetFigures, Lifetime, LogFigures
 from vault.reporting.page import Chart, Grid, Section
 from vault.reporting.quarter import Quarter
 from vault.reporting.shown_amount import delta_of, epsilon_of, pair_of, rho_of
 
-__all__ = ["change_section", "dataset_sections", "entry_section", "moment"]
+__all__ = ["ALL", "dataset_sections", "entry_section", "shared_sections"]
 
 # Ours: numbers of entries that a line names.
 NAMED_ENTRIES: Final = 12
@@ -21,13 +20,13 @@ BOUNDS: Final = (
     " Declared batches are part of the sum of epsilon."
 )
 TOUCHED: Final = (
-    "A charge counts in each that it touches, so these do not add up. What a window gives back still counts for ever."
+    "A charge counts in each that it touches, so these do not add up, and what is counted is the whole quarter, not one"
+    " window. What a window gives back still counts for ever."
 )
-
-
-def moment(at: int) -> str:
-    """at: microseconds since 1970."""
-    return to_the_minute(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at))
+BROUGHT: Final = "A dataset that joins brings along all that it has spent."
+AMOUNTS: Final = frozenset({"charges", "epsilon", "rho", "delta"})
+# What a budget without a name is of.
+ALL: Final = {"dataset": "all questions", "analyst": "each analyst"}
 
 
 def dataset_sections(quarter: Quarter, log: LogFigures) -> Iterator[Section]:
@@ -37,12 +36,11 @@ def dataset_sections(quarter: Quarter, log: LogFigures) -> Iterator[Section]:
         yield Section("What it adds up to", _accounts(one), 3)
         yield Section("By analyst", [_by_analyst(one)] if one.analysts else ["Nobody asked."], 3)
         if one.scopes:
-            yield Section("By column, group and window", _by_scope(one), 3)
+            yield Section("By window, column, analyst and group", _by_scope(one), 3)
         yield Section("Refusals, and charges without an answer", list(_not_answered(one)), 3)
 
 
 def _budget(quarter: Quarter, one: DatasetFigures) -> Iterator[str | Grid]:
-    numbers = frozenset({"charges", "epsilon", "rho", "delta"})
     rows = [
         ("before the quarter", *_cells(one.before)),
         (f"in {quarter}", *_cells(one.spent)),
@@ -50,7 +48,7 @@ def _budget(quarter: Quarter, one: DatasetFigures) -> Iterator[str | Grid]:
     ]
     if one.lifetime is not None:
         rows.append(_limit(one.lifetime))
-    yield Grid(("", "charges", "epsilon", "rho", "delta"), rows, numbers)
+    yield Grid(("", "charges", "epsilon", "rho", "delta"), rows, AMOUNTS)
     if one.lifetime is None:
         yield "No budget was declared for it before the quarter's end: it answers nothing."
     yield f"It was at epoch {one.epoch} at the end. Answers given again, which costs nothing: {one.repeats}."
@@ -107,12 +105,19 @@ def _by_analyst(one: DatasetFigures) -> Grid:
 
 
 def _by_scope(one: DatasetFigures) -> list[str | Grid]:
-    headings = ("budget of", "name", "window", "charges", "epsilon")
-    rows = [(s.kind, s.subject, s.span, str(s.charges), show(s.nano_epsilon)) for s in one.scopes]
+    headings = ("budget of", "name", "window", "may be", "charges", "epsilon")
+    rows = [
+        (s.kind, s.subject or ALL[s.kind], s.span, _cap(s.cap_nano), str(s.charges), show(s.nano_epsilon))
+        for s in one.scopes
+    ]
     return [
         Grid(headings, rows, frozenset(headings[3:])),
         TOUCHED,
     ]
+
+
+def _cap(nano: int | None) -> str:
+    return "" if nano is None else show(nano)
 
 
 def _not_answered(one: DatasetFigures) -> Iterator[str | Grid]:
@@ -135,31 +140,25 @@ def _entries(numbers: tuple[int, ...]) -> str:
     return ", ".join(map(str, numbers[:NAMED_ENTRIES])) + (f" and {more} more" if more > 0 else "")
 
 
-def change_section(log: LogFigures) -> Section:
-    if not log.changes:
-        return Section("Budgets and epochs that were changed", ["None."])
-    headings = ("entry", "at", "dataset", "what", "reason")
-    rows = [(str(c.sequence), moment(c.at), c.dataset, _told(c), c.reason or "none was given") for c in log.changes]
-    return Section("Budgets and epochs that were changed", [Grid(headings, rows, frozenset({"entry"}))])
-
-
-def _told(change: Change) -> str:
-    of = change.members
-    if change.kind == "epoch":
-        return f"epoch {of['epoch']}: questions get new answers, at new charges"
-    if change.kind != "policy":
-        return change.kind
-    before = "" if of.get("before_nano_epsilon") is None else f", before {_promise(of, 'before')}"
-    return f"lifetime {_promise(of, 'lifetime')}{before}"
-
-
-def _promise(of: Mapping[str, Any], which: str) -> str:
-    delta = of.get(f"{which}_atto_delta") or 0
-    return f"epsilon {show(of[f'{which}_nano_epsilon'])}" + (f", delta {show_atto(delta)}" if delta else "")
+def shared_sections(quarter: Quarter, log: LogFigures) -> Iterator[Section]:
+    """None where no datasets share a lifetime."""
+    for one in log.shared:
+        rows = [
+            (f"in {quarter}, by its datasets", *_cells(one.spent)),
+            ("for ever, as it ended", *_cells(one.until_end)),
+            _limit(one.lifetime),
+        ]
+        grid = Grid(("", "charges", "epsilon", "rho", "delta"), rows, AMOUNTS)
+        datasets = ", ".join(one.datasets) or "none any more"
+        yield Section(f"Shared lifetime {one.name}", [f"Datasets: {datasets}.", grid, BROUGHT])
 
 
 def entry_section(log: LogFigures) -> Section:
     rows = [(kind, str(number)) for kind, number in log.kinds.items()]
     rows.append(("together", str(sum(log.kinds.values()))))
     later = f"{log.later} entries are later than the quarter." if log.later else "No entry is later than the quarter."
-    return Section("Entries of the audit log", [Grid(("kind", "entries"), rows, frozenset({"entries"})), later])
+    parts: list[str | Grid] = [Grid(("kind", "entries"), rows, frozenset({"entries"})), later]
+    if log.events:
+        events = [(what, str(number)) for what, number in log.events.items()]
+        parts.append(Grid(("event of a key or job", "times"), events, frozenset({"times"})))
+    return Section("Entries of the audit log", parts)

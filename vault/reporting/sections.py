@@ -6,8 +6,9 @@ from typing import Final
 
 from dp.nano import show
 from kms.utc_text import to_the_minute
+from vault.reporting.change_section import change_section
 from vault.reporting.key_sections import due_section, key_section
-from vault.reporting.ledger_sections import change_section, dataset_sections, entry_section
+from vault.reporting.ledger_sections import dataset_sections, entry_section, shared_sections
 from vault.reporting.page import Grid, Page, Section
 from vault.reporting.report import Report
 from vault.reporting.shown_amount import epsilon_of
@@ -29,7 +30,8 @@ SOURCE: Final = (
 def page_of(report: Report) -> Page:
     sections = [_summary(report)]
     if report.log is not None:
-        sections += [*dataset_sections(report.quarter, report.log), change_section(report.log)]
+        sections += dataset_sections(report.quarter, report.log)
+        sections += [*shared_sections(report.quarter, report.log), change_section(report.log)]
     sections += [key_section(report), due_section(report)]
     if report.log is not None:
         sections.append(entry_section(report.log))

@@ -2,11 +2,16 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from dp.errors import BudgetExhaustedError
+from dp.ledger.budgets import Budgets, Scope
+from dp.price import Price
+from dp.request import Request
 from kms import Keyring, open_provider
 from tests.vault.cli.maintained import context_of, filled_project
 from vault.bridge import open_ledger
@@ -62,6 +67,31 @@ def test_what_is_due_is_what_maintain_would_do(tmp_path: Path) -> None:
     project = declared(tmp_path)
     (due,) = made(context_of(project)).due
     assert (due.step, due.scope, due.fault) == ("verify", "visit", False)
+    project.close()
+
+
+def test_budgets_of_windows_and_columns_are_told_from_a_real_log(tmp_path: Path) -> None:
+    project = declared(tmp_path)
+    scopes = (Scope("column", "spending", "month", 8 * 10**8), Scope("analyst", "", "day", 3 * 10**8))
+    price = Price.pure(10**8)
+    request = Request("visits", 1, "ana", "count", price, columns=("site", "spending"))
+    with closing(open_ledger(project.policy, project.opened.keyring)) as ledger:
+        ledger.declare("visits", Budgets(10**9, scopes=scopes), reason="windows")
+        ledger.share_lifetime("all", 10**9, ["visits"])
+        ledger.charge(request)
+        with pytest.raises(BudgetExhaustedError):
+            ledger.charge(replace(request, question_text="mean", price=Price.pure(3 * 10**8)))
+    log = made(context_of(project)).log
+    assert log is not None
+    (visits,) = log.datasets
+    assert [(one.kind, one.subject, one.span, one.cap_nano, one.nano_epsilon) for one in visits.scopes] == [
+        ("analyst", "", "day", 3 * 10**8, 0),
+        ("analyst", "ana", "day", None, 10**8),
+        ("column", "spending", "month", 8 * 10**8, 10**8),
+    ]
+    assert visits.refusals == {"budget exhausted: the budget of a day of analyst 'ana'": 1}
+    assert [(one.name, one.spent.nano_epsilon) for one in log.shared] == [("all", 10**8)]
+    assert [(one.kind, one.reason) for one in log.changes[1:2]] == [("policy", "windows")]
     project.close()
 
 

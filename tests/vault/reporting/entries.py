@@ -39,6 +39,13 @@ def policy(when: int, nano: int, dataset: str = "visits", before: int | None = N
     }
 
 
+def lifetime(when: int, nano: int, *datasets: str, name: str = "all") -> Entry:
+    """One that the datasets share."""
+    entry = policy(when, nano) | {"kind": "lifetime", "name": name, "datasets": list(datasets)}
+    del entry["dataset"]
+    return entry | {"reason": "they are the same persons"}
+
+
 def charge(when: int, nano: int, who: str = "ana", dataset: str = "visits", **more: Any) -> Entry:
     """Of a pure epsilon unless more says otherwise."""
     cost = {"nano_epsilon": nano, "nano_rho": -(-nano * nano // (2 * NANO)), "atto_delta": 0, "unbounded": 0}

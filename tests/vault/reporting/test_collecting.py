@@ -120,9 +120,11 @@ def test_a_dataset_that_nobody_declared_is_told_when_it_was_asked_about() -> Non
     assert [(one.dataset, one.lifetime) for one in log.datasets] == [("others", None)]
 
 
-def test_an_entry_of_another_kind_is_counted() -> None:
-    log = collected([{"kind": "event", "at": at(7, 1)}, {"kind": "event", "at": at(6, 1)}])
-    assert (log.kinds, log.datasets) == ({"event": 1}, ())
+def test_entries_of_other_kinds_are_counted() -> None:
+    retired = {"kind": "event", "at": at(7, 1), "what": "key retired", "fields": {}}
+    log = collected([retired, retired | {"at": at(6, 1)}, retired | {"kind": "another"}])
+    assert (log.kinds, log.datasets) == ({"another": 1, "event": 1}, ())
+    assert log.events == {"key retired": 1}
 
 
 NAMES = st.sampled_from(["ana", "ben", "cleo"])

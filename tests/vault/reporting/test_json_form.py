@@ -3,7 +3,7 @@
 import json
 
 from kms import KeyState
-from tests.vault.reporting.entries import HOSTILE, NANO, asked, at, charge, key, of_charge, policy, report
+from tests.vault.reporting.entries import HOSTILE, NANO, asked, at, charge, key, lifetime, of_charge, policy, report
 from vault.reporting.json_form import in_json
 from vault.reporting.report import AuditState, KeyringsBeside
 
@@ -67,6 +67,7 @@ def test_a_report_for_programs() -> None:
                     "unanswered": [{"cause": None} | rho | {"entries": [5]}],
                 }
             ],
+            "shared": [],
             "changes": [
                 {
                     "entry": 8,
@@ -78,6 +79,7 @@ def test_a_report_for_programs() -> None:
                 }
             ],
             "entries": {"answer": 1, "charge": 2, "epoch": 1, "refusal": 1, "repeat": 1},
+            "events": {},
             "later_entries": 1,
         },
         "keyring": "main",
@@ -115,3 +117,18 @@ def test_names_are_as_they_are() -> None:
 def test_a_key_that_waits_says_until_when() -> None:
     told = in_json(report(keys=(key(KeyState.RETIRED, rows=None, counted_at=None),)))["keys"][0]
     assert (told["destroy_after"], told["rows"], told["counted_at"]) == ("2026-10-02T09:30:00+00:00", None, None)
+
+
+def test_budgets_and_shared_lifetimes_are_told() -> None:
+    scopes = [["column", "age", "month", NANO]]
+    entries = [
+        policy(at(6, 1), NANO) | {"scopes": scopes},
+        lifetime(at(7, 1), 2 * NANO, "visits"),
+        charge(at(7, 1), 5, scopes=[["column", "age", "month", 0, 4]]),
+    ]
+    told = in_json(report(entries))["log"]
+    scope = {"kind": "column", "subject": "age", "span": "month", "cap": "1", "charges": 1, "epsilon": "0.000000004"}
+    assert told["datasets"][0]["scopes"] == [scope]
+    (shared,) = told["shared"]
+    assert (shared["name"], shared["datasets"], shared["spent"]["charges"]) == ("all", ["visits"], 1)
+    assert shared["lifetime"]["epsilon"] == "2"

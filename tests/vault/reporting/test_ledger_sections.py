@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from tests.vault.reporting.entries import NANO, QUARTER, asked, at, charge, collected, of_charge, policy
-from vault.reporting.figures import LogFigures
-from vault.reporting.ledger_sections import change_section, dataset_sections, entry_section, moment
+from tests.vault.reporting.entries import NANO, QUARTER, asked, at, charge, collected, lifetime, of_charge, policy
+from vault.reporting.ledger_sections import dataset_sections, entry_section, shared_sections
 from vault.reporting.page import Chart, Grid, Section
 
 LOG = [
@@ -84,30 +83,51 @@ def test_where_there_is_nothing_that_is_said() -> None:
         "Nothing was refused.",
         "Every charge has its answer.",
     ]
-    assert change_section(LogFigures((), (), {}, 0)).parts == ["None."]
     undeclared = sections([asked("refusal", at(7, 1))])["Dataset visits"]
     assert any("No budget was declared" in str(part) for part in undeclared.parts)
-
-
-def test_changes_say_what_was_before_and_why() -> None:
-    found = rows(change_section(collected(LOG)))
-    assert found == [
-        (
-            "9",
-            "2026-09-01 12:00 UTC",
-            "visits",
-            "lifetime epsilon 4, delta 0.000001, before epsilon 3",
-            "none was given",
-        ),
-        ("10", "2026-09-02 12:00 UTC", "visits", "epoch 2: questions get new answers, at new charges", "a new year"),
-    ]
 
 
 def test_the_entries_are_counted_by_kind() -> None:
     section = entry_section(collected(LOG))
     assert rows(section)[-1] == ("together", "8")
     assert section.parts[-1] == "1 entries are later than the quarter."
+    event = {"kind": "event", "at": at(7, 1), "what": "key retired", "fields": {}}
+    assert rows(entry_section(collected([event])), 1) == [("key retired", "1")]
 
 
-def test_moments_are_shown_in_utc() -> None:
-    assert moment(at(7, 1, 23)) == "2026-07-01 23:00 UTC"
+SCOPES = [["analyst", "", "day", 10**8], ["column", "age", "month", NANO], ["dataset", "", "week", 2 * NANO]]
+IN_SCOPES = [
+    policy(at(6, 1), 3 * NANO) | {"scopes": SCOPES},
+    charge(at(6, 2), 7, scopes=[["column", "age", "month", 0, 7]]),
+    charge(at(7, 1), 5, scopes=[["analyst", "ana", "day", 0, 5], ["column", "age", "month", 1, 4]]),
+    charge(at(7, 2), 5, scopes=[["analyst", "ana", "day", 1, 5], ["column", "age", "month", 1, 3]]),
+    asked("refusal", at(7, 3)) | {"short": "the budget of a day of analyst 'ana'"},
+]
+
+
+def test_each_budget_has_its_cap_and_what_the_quarter_took_from_it() -> None:
+    found = sections(IN_SCOPES)
+    assert rows(found["By window, column, analyst and group"]) == [
+        ("analyst", "each analyst", "day", "0.1", "0", "0"),
+        ("analyst", "ana", "day", "", "2", "0.00000001"),
+        ("column", "age", "month", "1", "2", "0.000000007"),
+        ("dataset", "all questions", "week", "2", "0", "0"),
+    ]
+    refused = rows(found["Refusals, and charges without an answer"])
+    assert refused == [("budget exhausted: the budget of a day of analyst 'ana'", "1")]
+
+
+def test_a_lifetime_that_datasets_share_is_told_with_them() -> None:
+    entries = [
+        policy(at(6, 1), 3 * NANO),
+        charge(at(6, 2), NANO),
+        lifetime(at(6, 3), 5 * NANO, "visits"),
+        charge(at(7, 1), NANO // 2),
+    ]
+    (section,) = shared_sections(QUARTER, collected(entries))
+    assert (section.title, section.parts[0]) == ("Shared lifetime all", "Datasets: visits.")
+    assert [row[:3] for row in rows(section)] == [
+        ("in 2026Q3, by its datasets", "1", "0.5"),
+        ("for ever, as it ended", "2", "1.5"),
+        ("may be, for ever", "", "5"),
+    ]

@@ -1,0 +1,57 @@
+"""Change section: what operators changed of budgets and epochs in the quarter, and why."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from dp.nano import show, show_atto
+from kms.utc_text import to_the_minute
+from vault.reporting.figures import Change, LogFigures
+from vault.reporting.ledger_sections import ALL
+from vault.reporting.page import Grid, Section
+
+__all__ = ["change_section", "moment"]
+
+
+def moment(at: int) -> str:
+    """at: microseconds since 1970."""
+    return to_the_minute(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at))
+
+
+def change_section(log: LogFigures) -> Section:
+    if not log.changes:
+        return Section("Budgets and epochs that were changed", ["None."])
+    headings = ("entry", "at", "dataset", "what", "reason")
+    rows = [(str(c.sequence), moment(c.at), c.dataset, _told(c), c.reason or "none was given") for c in log.changes]
+    return Section("Budgets and epochs that were changed", [Grid(headings, rows, frozenset({"entry"}))])
+
+
+def _told(change: Change) -> str:
+    of = change.members
+    if change.kind == "epoch":
+        return f"epoch {of['epoch']}: questions get new answers, at new charges"
+    before = "" if of.get("before_nano_epsilon") is None else f", before {_promise(of, 'before')}"
+    return "; ".join((f"lifetime {_promise(of, 'lifetime')}{before}", *_beside(of)))
+
+
+def _beside(of: Mapping[str, Any]) -> Iterator[str]:
+    """What was declared with a lifetime."""
+    if of.get("datasets"):
+        yield f"shared by {', '.join(of['datasets'])}"
+    for kind, subject, span, cap in of.get("scopes", ()):
+        window = "for ever" if span == "ever" else f"a {span}"
+        yield f"{f'{kind} {subject}' if subject else ALL[kind]}: {show(cap)} {window}"
+    for group, who in of.get("members", ()):
+        yield f"{who} is in {group}"
+    for name, told in (("least_nano_epsilon", "a question costs at least"), ("most_nano_epsilon", "at most")):
+        if of.get(name):
+            yield f"{told} {show(of[name])}"
+    if of.get("separate"):
+        yield f"a budget of its own: {of['separate']}"
+    if of.get("accepted"):
+        yield "accepted past the soft limit"
+
+
+def _promise(of: Mapping[str, Any], which: str) -> str:
+    delta = of.get(f"{which}_atto_delta") or 0
+    return f"epsilon {show(of[f'{which}_nano_epsilon'])}" + (f", delta {show_atto(delta)}" if delta else "")
