@@ -45,8 +45,9 @@ def ask(
     salt: of the tie breaks, fixed per dataset.
     until: when it has passed nothing is charged (TooLateError), read or stored any more.
 
-    Raises: ParameterError, BudgetExhaustedError, StaleEpochError, UnknownDatasetError or LedgerUnavailableError before
-        anything is read; StoredAnswerError; NotReleasedError for whatever goes wrong after the charge.
+    Raises: ParameterError, BudgetExhaustedError, StaleEpochError, UnknownDatasetError, RequestIdError or
+        LedgerUnavailableError before anything is read; StoredAnswerError; NotReleasedError for whatever goes wrong
+        after the charge, and for a request id whose charge has no answer, or none yet.
     """
     return ask_with_random(ledger, request, question, read, salt=salt, until=until, random=OperatingSystemRandom())
 

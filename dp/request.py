@@ -24,6 +24,9 @@ class Request:
     group_labels: the declared groups, in order.
     shared: anyone gets the answer that was released to the first who asked. Otherwise each principal has their own,
         so that a free answer tells nobody what others asked.
+    columns: those that are aggregated, grouped or filtered by, sorted, each once; their budgets are charged.
+    column_prices: of a batch, what the questions that touch each of the columns cost together. Otherwise it is empty,
+        and each column costs the price.
     request_id: of the principal's own choice, 1 to 64 printable ASCII characters: the same id is the same request, sent
         again, and gets what became of it. None: each time a request of its own.
 
@@ -38,6 +41,8 @@ class Request:
     parameters: str = ""
     group_labels: tuple[str, ...] = ()
     shared: bool = False
+    columns: tuple[str, ...] = ()
+    column_prices: tuple[Price, ...] = ()
     request_id: str | None = None
 
     def __post_init__(self) -> None:
@@ -54,6 +59,7 @@ class Request:
             raise ParameterError("group_labels", "it must be a tuple of text")
         for label in self.group_labels:
             require_text("group_labels", label)
+        _require_columns(self.columns, self.column_prices)
         if self.request_id is not None:
             require_request_id(self.request_id)
 

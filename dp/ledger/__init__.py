@@ -3,8 +3,15 @@
 from dp.ledger.answers import Claim
 from dp.ledger.audit import AuditHead
 from dp.ledger.budget import Status
+from dp.ledger.budgets import Budgets, Scope, SharedLifetime
 from dp.ledger.entries import Wanted
-from dp.ledger.errors import LedgerUnavailableError, StaleEpochError, StoredAnswerError
+from dp.ledger.errors import (
+    LedgerUnavailableError,
+    QuestionPriceError,
+    SoftLimitError,
+    StaleEpochError,
+    StoredAnswerError,
+)
 from dp.ledger.events import Event
 from dp.ledger.export import verify_export
 from dp.ledger.keys import AuditMacs, Mac, Sealer
@@ -20,6 +27,7 @@ __all__ = [
     "AuditReport",
     "Budgets",
     "Claim",
+    "Declaration",
     "Event",
     "Ledger",
     "LedgerUnavailableError",

@@ -6,6 +6,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, insert, select
 
+from dp.errors import NotReleasedError
 from dp.last_moment import NO_LAST_MOMENT, LastMoment
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.canonical_json import Plain
@@ -59,14 +60,24 @@ def serve_again(
     return log.append(connection, head, "repeat", **fields)
 
 
-def store_first(connection: Connection, log: AuditLog, claim: Claim, sealed: bytes) -> StoredAnswer:
-    """The answer that stands: this one, or the one that was stored before."""
+def store_first(connection: Connection, log: AuditLog, claim: Claim, sealed: bytes) -> StoredAnswer | NotReleasedError:
+    """The answer that stands: this one, or the one that was stored before.
+
+    An error for a charge that is marked as unreleased (recovery.py), or is not there: no answer is without its charge.
+    """
     head = log.lock(connection)
     claim.until.require()
     stored = find_answer(connection, claim.place)
     state = connection.execute(STATE, {**claim.place.fields(), "of_charge": claim.charge_id}).one_or_none()
     if stored is not None:
-        return serve_again(connection, log, head, stored, claim.principal)
+        of_another = stored.attempt != claim.attempt
+        more: dict[str, Plain] = {"charge": claim.charge_id} if of_another else {}
+        head = serve_again(connection, log, head, stored, claim.principal, **more)
+        if of_another:
+            set_mark(connection, claim.charge_id, head)
+        return stored
+    if state is None or state.attempt != claim.attempt or state.unreleased_sequence is not None:
+        return NotReleasedError(claim.place.dataset)
     head = log.append(
         connection,
         head,

@@ -1,7 +1,7 @@
 """A charge: epsilon spent on one question, recorded before the data is read.
 
 lock the audit head -> a request that was here before? give what became of it
-                    -> a released answer? give it -> spend, if it fits -> append to the log -> commit
+                    -> a released answer? give it -> room in every budget? spend -> append to the log -> commit
                                                      or refuse, and log that
 """
 
@@ -16,6 +16,7 @@ from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import cost_of
 from dp.ledger.place import Place, at_place
 from dp.ledger.requests import Named, id_field, named, remember, told, what_became
+from dp.ledger.room import Asked, Refusal, Room, find_room
 from dp.ledger.schema import charge
 from dp.price import Price
 
@@ -32,6 +33,8 @@ class Bid:
     principal: str
     price: Price
     sealed_question: bytes
+    columns: tuple[str, ...] = ()
+    column_prices: tuple[Price, ...] = ()
     request_id: str | None = None
 
     @property
@@ -58,9 +61,12 @@ def charge_or_serve(connection: Connection, log: AuditLog, bid: Bid, *, unsure: 
         head = serve_again(connection, log, head, stored, bid.principal, **id_field(bid.named))
         remember(connection, bid.named, head, "repeat")
         return stored
-    if not spend(connection, bid.place.dataset, bid.place.epoch, bid.price):
-        return _refuse(connection, log, head, bid)
-    return _record(connection, log, head, bid)
+    at = log.now()
+    room = find_room(connection, bid.asked, at)
+    if isinstance(room, Refusal):
+        return _refuse(connection, log, head, bid, room, at)
+    room.spend(connection)
+    return _record(connection, log, head, bid, room, at)
 
 
 def _find_charge(connection: Connection, bid: Bid) -> Claim | None:
@@ -84,7 +90,6 @@ def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, ro
         charge=claim.charge_id,
         principal=bid.principal,
         sealed_sha256=digest(bid.sealed_question),
-        at=at,
         **id_field(bid.named),
     )
     row = {
@@ -97,43 +102,25 @@ def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, ro
         "charged_at": at,
         "sealed_question": bid.sealed_question,
         "audit_sequence": head.sequence,
-        "charged_at": at,
     }
     connection.execute(RECORD, row)
     remember(connection, bid.named, head, "charge", charge_id=claim.charge_id)
     return claim
 
 
-def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid) -> DpError:
-    place = bid.place
-    status = read_status(connection, place.dataset)
-    error: DpError
-    if status is None:
-        reason = "unknown dataset"
-        error = UnknownDatasetError(place.dataset)
-    elif status.epoch != place.epoch:
-        reason, error = "stale epoch", StaleEpochError(place.dataset, place.epoch, status.epoch)
-    else:
-        reason, error = "budget exhausted", _exhausted(status, bid.price)
+def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, refusal: Refusal, at: int) -> DpError:
     head = log.append(
         connection,
         head,
         "refusal",
-        **place.fields(),
+        at=at,
+        **bid.place.fields(),
         **cost_of(bid.price),
         principal=bid.principal,
-        reason=reason,
+        reason=refusal.reason,
+        short=refusal.short,
         **id_field(bid.named),
-        **told(bid.named, error),
+        **told(bid.named, refusal.error),
     )
-    remember(connection, bid.named, head, "refusal", reason=reason)
-    return error
-
-
-def _exhausted(status: Status, price: Price) -> BudgetExhaustedError:
-    """Says what is short: what would help to ask less of."""
-    if price.atto_delta > status.remaining_atto_delta:
-        return BudgetExhaustedError(status.dataset, price.atto_delta, status.remaining_atto_delta, "delta")
-    if price.nano_epsilon is None:
-        return BudgetExhaustedError(status.dataset, price.nano_rho, status.remaining_nano_rho, "rho")
-    return BudgetExhaustedError(status.dataset, price.nano_epsilon, status.largest_question)
+    remember(connection, bid.named, head, "refusal", reason=refusal.reason)
+    return refusal.error

@@ -41,7 +41,7 @@ class Logged:
         return int(self.fields["at"])
 
 
-def logged(connection: Connection, sealer: Sealer, since: int) -> Iterator[Logged]:
+def entries(connection: Connection, sealer: Sealer, since: int) -> Iterator[Logged]:
     """In order. since: microseconds since 1970; of charges before it the text is not opened.
 
     connection: one that sees a single state throughout, until the last entry was taken.

@@ -92,8 +92,8 @@ def advance_epoch(connection: Connection, log: AuditLog, dataset: str, reason: s
     return epoch
 
 
-def require_status(status: Status | None, dataset: str) -> Status:
-    """Raises: UnknownDatasetError."""
-    if status is None:
+def require_declared(found: Found | None, dataset: str) -> Found:
+    """What was found of a dataset. Raises: UnknownDatasetError where that is nothing."""
+    if found is None:
         raise UnknownDatasetError(dataset)
-    return status
+    return found

@@ -8,18 +8,23 @@ from sqlalchemy import Connection, select
 from dp.accounting.either_rule import Spent
 from dp.errors import AuditError
 from dp.ledger.budget import FIRST_EPOCH
+from dp.ledger.recount_scopes import ScopeRecount
+from dp.ledger.recount_shared import LIMITS, SharedRecount
 from dp.ledger.schema import budget
 
 COST: Final = ("nano_epsilon", "nano_rho", "atto_delta", "unbounded")
 SPENT: Final = tuple((unit, f"spent_{unit}") for unit in COST)
-LIMITS: Final = ("lifetime_nano_epsilon", "lifetime_atto_delta", "question_atto_delta", "lifetime_nano_rho")
+# What is declared beside the lifetime, and what it is where nothing is.
+BESIDE: Final[dict[str, int | str]] = {"least_nano_epsilon": 0, "most_nano_epsilon": 0, "source": "", "separate": ""}
 
 
 class Recount:
     """Grows entry by entry, in the order of the log."""
 
     def __init__(self) -> None:
-        self.budgets: dict[str, dict[str, int]] = {}
+        self.budgets: dict[str, dict[str, Any]] = {}
+        self.scopes = ScopeRecount()
+        self.shared = SharedRecount()
 
     def add(self, entry: Mapping[str, Any]) -> None:
         kind = entry["kind"]
@@ -36,6 +41,9 @@ class Recount:
             counters = self.budgets[entry["dataset"]]
             for unit, spent in SPENT:
                 counters[spent] += entry[unit]
+            self.scopes.charge(entry)
+            if self.shared.members:
+                self.shared.charge(entry["dataset"], Spent(*(entry[unit] for unit in COST)))
 
     def require_same(self, connection: Connection) -> None:
         """Raises: AuditError naming the budget, or the table, that is not what the log says."""
@@ -50,10 +58,12 @@ class Recount:
                     raise AuditError(
                         f"the budget of dataset {dataset!r} has {name} {found[dataset][name]}, the log gives {expected}"
                     )
+        self.scopes.require_same(connection)
+        self.shared.require_same(connection)
 
 
 def _spent(counters: Mapping[str, Any]) -> Spent:
-    return Spent(*(counters[f"spent_{unit}"] for unit in COST))
+    return Spent(*(counters[spent] for _, spent in SPENT))
 
 
 def with_unsaid(entry: dict[str, Any]) -> dict[str, Any]:
@@ -63,6 +73,7 @@ def with_unsaid(entry: dict[str, Any]) -> dict[str, Any]:
     """
     if entry["kind"] == "charge":
         entry.setdefault("unbounded", 0)
+        entry.setdefault("scopes", [])
         entry.setdefault("request", None)
     elif entry["kind"] == "policy":
         entry.setdefault("question_atto_delta", entry["lifetime_atto_delta"])

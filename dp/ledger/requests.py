@@ -21,7 +21,7 @@ from dp.errors import AuditError, BudgetExhaustedError, DpError, NotReleasedErro
 from dp.ledger.answers import StoredAnswer, find_answer
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.canonical_json import Plain
-from dp.ledger.errors import StaleEpochError
+from dp.ledger.errors import QuestionPriceError, StaleEpochError
 from dp.ledger.place import Place
 from dp.ledger.schema import audit, request
 
@@ -35,6 +35,7 @@ OUTCOMES: Final = frozenset({"charge", "repeat", "refusal"})
 # By the reason in the log. Each is made of its own attributes, which are public and stand in the entry as "told".
 REFUSALS: Final[Mapping[str, type[DpError]]] = {
     "budget exhausted": BudgetExhaustedError,
+    "price out of range": QuestionPriceError,
     "stale epoch": StaleEpochError,
     "unknown dataset": UnknownDatasetError,
 }

@@ -28,6 +28,11 @@ class Asked:
     column_prices: tuple[Price, ...] = ()
 
     @property
+    def is_converted(self) -> bool:
+        """Whether its rho has to be converted to an epsilon, where a scope counts that."""
+        return any(price.nano_epsilon is None for price in (self.price, *self.column_prices))
+
+    @property
     def dataset(self) -> str:
         return self.place.dataset
 
@@ -70,7 +75,7 @@ def find_room(connection: Connection, asked: Asked, at: int) -> Room | Refusal:
     """at: microseconds since 1970, UTC."""
     against = read_against(connection, asked.place, asked.principal, asked.columns, at)
     if against is None:
-        return Refusal("unknown dataset", UnknownDatasetError.of(asked.dataset))
+        return Refusal("unknown dataset", UnknownDatasetError(asked.dataset))
     refusal = _of_lifetimes(against, asked) or _of_price(against, asked)
     if refusal is not None:
         return refusal
@@ -101,6 +106,13 @@ def exhausted(dataset: str, status: Status, price: Price, scope: str = "") -> Bu
     if price.nano_epsilon is None:
         return BudgetExhaustedError(dataset, price.nano_rho, status.remaining_nano_rho, "rho", scope=scope)
     return BudgetExhaustedError(dataset, price.nano_epsilon, status.largest_question, scope=scope)
+
+
+def convert_ahead(connection: Connection, asked: Asked, at: int) -> None:
+    """To an epsilon, which takes a tenth of a second the first time: nobody is to wait for it at the log's head."""
+    delta = delta_to_convert_at(connection, asked, at)
+    for price in (asked.price, *asked.column_prices) if delta else ():
+        stand_alone(price, delta)
 
 
 def stand_alone(price: Price, atto_delta: int) -> int:

@@ -59,7 +59,7 @@ def write_shared(
     joining = set(declared.datasets) - set(before.datasets if before else ())
     rows = connection.execute(select(budget).where(budget.c.dataset.in_(joining))).mappings().all()
     for dataset in sorted(joining - {row["dataset"] for row in rows}):
-        raise UnknownDatasetError.of(dataset)
+        raise UnknownDatasetError(dataset)
     sums = joined(
         before.status.sums if before else Spent(), (status_of(row, row["dataset"], row["epoch"]).sums for row in rows)
     )

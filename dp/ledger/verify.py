@@ -4,9 +4,7 @@ It needs the audit keys and no other. It cannot see that the whole database was 
 that, keep the head (see AuditHead) somewhere else and hand it in as `at_least`.
 """
 
-import hmac
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -60,10 +58,7 @@ def verify(
         for entry in entries:
             recount.add(entry)
             tell(entry)
-            last = AuditHead(row.sequence, row.mac)
-            if at_least is not None and last.sequence == at_least.sequence and last != at_least:
-                raise AuditError(f"audit entry {row.sequence} is not the one of the checkpoint: the log was rewritten")
-    _require_head(connection, last, at_least)
+    require_head(connection, chain, at_least)
     recount.require_same(connection)
     recorded.require_no_more(connection)
     counts = recorded.counts

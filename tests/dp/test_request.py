@@ -29,6 +29,10 @@ GOOD: dict[str, object] = {
         *(("question_text", value) for value in ("", "\ud83d", b"COUNT", None)),
         *(("parameters", value) for value in ("\udc00", None)),
         *(("group_labels", value) for value in (["a"], ("a", None), ("\ud83d",), "ab")),
+        *(("columns", value) for value in (["age"], ("b", "a"), ("a", "a"), ("",), (None,), "ab")),
+        ("column_prices", []),
+        ("column_prices", (Price.pure(1),)),
+        ("column_prices", None),
         *(("request_id", value) for value in ("", " a", "a ", "a\tb", "é", "x" * 65, 5, b"a")),
     ],
 )

@@ -20,7 +20,8 @@ from dp.errors import (
     UnknownDatasetError,
 )
 from dp.ledger.answers import Claim
-from dp.ledger.errors import StaleEpochError
+from dp.ledger.budgets import Budgets, Scope
+from dp.ledger.errors import QuestionPriceError, StaleEpochError
 from dp.ledger.ledger import Ledger
 from dp.ledger.schema import audit, charge, request
 from dp.price import Price
@@ -135,10 +136,21 @@ def _stale(ledger: Ledger) -> None:
     ledger.advance_epoch("people", "new data")
 
 
+def _dear(ledger: Ledger) -> None:
+    ledger.declare("people", Budgets(10**9, least_nano=2 * TENTH), reason="a test")
+
+
+def _in_a_window(ledger: Ledger) -> None:
+    scope = Scope("dataset", "", "day", TENTH - 1)
+    ledger.declare("people", Budgets(10**9, scopes=(scope,)), reason="a test")
+
+
 REFUSED: list[tuple[type[DpError], Callable[[Ledger], None], dict[str, Any]]] = [
     (BudgetExhaustedError, _exhausted, {}),
     (BudgetExhaustedError, lambda _: None, {"price": Price.gaussian(10**6)}),
     (BudgetExhaustedError, lambda _: None, {"price": Price.approximate(TENTH, 5)}),
+    (BudgetExhaustedError, _in_a_window, {}),
+    (QuestionPriceError, _dear, {}),
     (StaleEpochError, _stale, {}),
     (UnknownDatasetError, lambda _: None, {"dataset": "nobody's"}),
 ]
@@ -151,7 +163,8 @@ def test_a_refusal_is_the_same_refusal_again_whatever_there_is_by_now(
     prepare(ledger)
     with pytest.raises(kind) as first:
         ledger.charge(a_request(request_id="r-1", **other))
-    ledger.declare("people", 10**10, lifetime_atto_delta=10**15)
+    roomy = Budgets(10**10, lifetime_atto_delta=10**15)
+    ledger.declare("people", roomy, reason="a test", accept=True)
     ledger.declare("nobody's", 10**10)
     with pytest.raises(kind) as again:
         ledger.charge(a_request(request_id="r-1", **other))

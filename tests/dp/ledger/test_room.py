@@ -269,3 +269,17 @@ def test_whatever_the_clock_does_no_window_holds_more_than_its_cap_and_the_log_g
         for start, _ in charges:
             assert sum(n for time, n in charges if start <= time <= start + length[span]) <= cap
     ledger.verify_audit()
+
+
+@pytest.mark.parametrize("nano", [6, 60])
+def test_a_refusal_of_a_request_with_an_id_is_the_same_when_it_comes_again(
+    timed: Ledger, clock: Clock, nano: int
+) -> None:
+    declare(timed, Scope("dataset", "", "day", 5), most_nano=50)
+    told = []
+    for _ in range(2):
+        with pytest.raises((BudgetExhaustedError, QuestionPriceError)) as refusal:
+            timed.charge(a_request(nano, request_id="one"))
+        told.append((type(refusal.value), str(refusal.value), vars(refusal.value)))
+        clock.time += 100 * DAY
+    assert told[0] == told[1]
