@@ -89,13 +89,14 @@ def answer(
     price: as price_of() gives it. request_id: the asker's own name for this request; sent again, it gets what became of
     it. shared: who reads the rows, if not this process; the answer hangs on the rows and not on who reads them. Where
     the groups are not declared this process does: how long their keys are would show.
+    until: when it has passed there is no answer any more; what was charged by then stays spent.
     Raises: QuestionError, dp.ParameterError, and PolicyError for workers that read another policy, before anything is
     charged; dp.BudgetExhaustedError; DpError.
     """
     allowed = _allowed(project, dataset, question, price)
     asker = _Asker(who, ledger.status(dataset).epoch, request_id)
     to_ask = _to_ask(project, dataset, allowed, asker, shared)
-    return ask(ledger, *to_ask, salt=tie_break_salt(project.opened.keyring, dataset))
+    return ask(ledger, *to_ask, salt=tie_break_salt(project.opened.keyring, dataset), until=until)
 
 
 def answers(
@@ -113,7 +114,7 @@ def answers(
     """The noisy answers to a batch of questions, paid for by one charge; the batch again, in any order, is free.
 
     prices: of each question, as admit() gives it. atto_delta: what the batch may use beside the questions' own deltas.
-    The rows are read once for each question. request_id: of the batch. shared, Raises: as answer().
+    The rows are read once for each question. request_id: of the batch. shared, until, Raises: as answer().
     """
     allowed = [_allowed(project, dataset, question, price) for question, price in prices.items()]
     asker = _Asker(who, ledger.status(dataset).epoch, request_id)

@@ -31,6 +31,7 @@ from scripts.benchmarks.counted import Count, Counted
 from scripts.benchmarks.worked import Worked, Works
 
 BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count | Works]]] = {
+    "answers": sealed_answers.comparisons,
     "audit": audit.comparisons,
     "field": field_object.comparisons,
     "jobs": reencrypting.comparisons,
@@ -46,7 +47,7 @@ BENCHMARKS: dict[str, Callable[..., Iterator[Comparison | Count | Works]]] = {
     "status": status.comparisons,
     "workers": workers.comparisons,
 }
-SIZED = frozenset({"audit", "jobs", "lookups", "scale", "workers"})
+SIZED = frozenset({"answers", "audit", "jobs", "lookups", "maintain", "scale", "workers"})
 
 
 def show(rows: list[Measured]) -> None:

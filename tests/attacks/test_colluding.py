@@ -9,7 +9,6 @@ import pytest
 
 import dp
 from dp.errors import BudgetExhaustedError
-from dp.ledger.budgets import Budgets, Scope
 from tests.attacks.broken import EverySecondForNothing, ask_with_half_of_the_noise
 from tests.attacks.distinguisher import Counts, Rates, told_apart
 from tests.attacks.world import Pair, World, world
@@ -72,34 +71,48 @@ def test_the_lifetime_counts_all_analysts_together(one_world: World) -> None:
     one_world.ledger.verify_audit()
 
 
-def test_what_each_analyst_may_spend_does_not_add_up_to_more_than_the_lifetime(one_world: World) -> None:
-    """Three who may each spend six tenths have the one lifetime between them."""
-    each = Scope("analyst", "", "day", 6 * ONE // 10)
-    one_world.ledger.declare("visits", Budgets(ONE, scopes=(each,)), reason="each analyst has a share", accept=True)
+@pytest.fixture
+def shares(tmp_path: Path) -> Iterator[World]:
+    """Each analyst may spend six tenths of the lifetime."""
+    rules = 'each_analyst.day = "0.6"\n'
+    with world(tmp_path / "shares", sites=3, with_person=True, lifetime="1", rules=rules) as one:
+        yield one
+
+
+def test_what_each_analyst_may_spend_does_not_add_up_to_more_than_the_lifetime(shares: World) -> None:
     spent = dict.fromkeys((*ANALYSTS, "eve"), 0)
-    short: dict[str, str] = {}
+    refused: set[str] = set()
     for number, who in zip(range(100, 140), cycle(spent)):
         try:
-            one_world.ask(f"count(*) where person != {number}", ONE // 10, who)
-        except BudgetExhaustedError as refusal:
-            short[who] = str(refusal)
+            shares.ask(f"count(*) where person != {number}", ONE // 10, who)
+        except BudgetExhaustedError:
+            refused.add(who)
         else:
             spent[who] += ONE // 10
-    assert sum(spent.values()) == one_world.spent == ONE
-    assert max(spent.values()) <= each.cap_nano
-    assert set(short) == set(spent)
-    one_world.ledger.verify_audit()
+    assert sum(spent.values()) == shares.spent == ONE
+    assert max(spent.values()) <= 6 * ONE // 10
+    assert refused == set(spent)
+    shares.ledger.verify_audit()
 
 
-def test_one_analyst_alone_is_stopped_by_their_own_budget_first(one_world: World) -> None:
-    each = Scope("analyst", "", "day", 6 * ONE // 10)
-    one_world.ledger.declare("visits", Budgets(ONE, scopes=(each,)), reason="each analyst has a share", accept=True)
+def test_one_analyst_alone_is_stopped_by_their_own_budget_first(shares: World) -> None:
     for who, answers, named in (("ann", 6, "a day of analyst 'ann'"), ("bob", 4, "dataset 'visits' has 0 left")):
         for number in range(answers):
-            one_world.ask(f"count(*) where person != {100 * answers + number}", ONE // 10, who)
+            shares.ask(f"count(*) where person != {100 * answers + number}", ONE // 10, who)
         with pytest.raises(BudgetExhaustedError, match=named):
-            one_world.ask("count(*) where person != 99", ONE // 10, who)
-    assert one_world.spent == ONE
+            shares.ask("count(*) where person != 99", ONE // 10, who)
+    assert shares.spent == ONE
+
+
+def test_who_pays_for_answers_of_their_own_gets_others_and_both_are_charged(tmp_path: Path) -> None:
+    """One question, asked by two: with answers of their own they have two to average, at two prices."""
+    with world(tmp_path / "own", sites=200, with_person=True, lifetime="1", rules='answers = "own"\n') as own:
+        first, second = (own.ask("count(*) by site", 4 * ONE // 10, who) for who in ANALYSTS)
+        assert first != second
+        assert own.ask("count(*) by site", 4 * ONE // 10, "ann") == first
+        assert own.spent == 8 * ONE // 10
+        with pytest.raises(BudgetExhaustedError):
+            own.ask("count(*) by site", 4 * ONE // 10, "eve")
 
 
 def test_at_the_command_line_too(loaded: Run) -> None:

@@ -80,13 +80,24 @@ class World:
 
 @contextmanager
 def world(
-    folder: Path, *, sites: int, with_person: bool, lifetime: str = "1000", datasets: Sequence[str] = ("visits",)
+    folder: Path,
+    *,
+    sites: int,
+    with_person: bool,
+    lifetime: str = "1000",
+    datasets: Sequence[str] = ("visits",),
+    rules: str = "",
 ) -> Iterator[World]:
-    """Two other persons at each site, and the one that is looked for or not. datasets: names for the same rows."""
+    """Two other persons at each site, and the one that is looked for or not.
+
+    datasets: names for the same rows. rules: more lines of each.
+    """
     folder.mkdir()
     create_key_file(folder / "kek")
     labels = list(range(1, 1 + sites))
-    text = POLICY.format() + "".join(DATASET.format(name=name, lifetime=lifetime, sites=labels) for name in datasets)
+    text = POLICY.format() + "".join(
+        DATASET.format(name=name, lifetime=lifetime, sites=labels) + rules for name in datasets
+    )
     (folder / "noisevault.toml").write_text(text, encoding="utf-8")
     rows = [
         {"person": 3 * site + place, "site": site, "age": TARGET_AGE if place == 2 else 40, "ill": 1}

@@ -2,7 +2,7 @@
 
 import typer
 
-from vault.cli import audit_exporting, audit_heads, audit_recovering, audit_showing, audit_verifying
+from vault.cli import audit_exporting, audit_heads, audit_recovering, audit_showing, audit_verifying, watching
 
 __all__ = ["app"]
 
@@ -19,3 +19,4 @@ app.command(name="export")(audit_exporting.export_audit)
 app.command(name="show")(audit_showing.show_audit)
 app.command(name="head")(audit_heads.audit_head)
 app.command(name="recover")(audit_recovering.recover)
+app.command(name="watch")(watching.watch_log)

@@ -28,7 +28,7 @@ PLACES: Final[Mapping[str, tuple[str, str]]] = {
     "ask": ("asking", "ask"),
     "preview": ("previewing", "preview"),
     "plan": ("planning", "plan"),
-    "budget": ("asking", "budget"),
+    "budget": ("budgeting", "app"),
     "report": ("reporting", "report"),
     "check": ("checking", "check"),
     "demo": ("demonstrating", "demo"),

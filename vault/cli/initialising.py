@@ -12,9 +12,11 @@ from rich.console import Console
 from dp.ledger import Ledger
 from kms import KeyFileError
 from kms.providers.local import create_key_file
-from vault.bridge import declare_budgets, open_ledger
-from vault.cli.asking import in_one_line as budget_in_one_line
+from vault.bridge import open_ledger
+from vault.budgets import declare_budgets
 from vault.cli.audit_events import tell_audit
+from vault.cli.budget_display import in_one_line as budget_in_one_line
+from vault.cli.budget_remarks import differences_told
 from vault.cli.models import ModelsOption, load_models
 from vault.cli.options import (
     POLICY,
@@ -74,6 +76,8 @@ def init(
         sources = dataset_sources(project)
         warnings = declare_budgets(ledger, rules, sources)
         say_what_is_there(console, project, ledger)
+        for line in (*(f"warning: {one}" for one in warnings), *differences_told(ledger, rules, sources)):
+            console.print(line)
         tell_audit(project)
 
 

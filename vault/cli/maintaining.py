@@ -103,6 +103,8 @@ def looks(context: MaintenanceContext, *, counts: bool) -> Looks:
         Step.VERIFY: due_verification,
         Step.RETIRE: due_retirement,
         Step.DESTROY: due_destruction,
+        Step.EPOCH: due_epochs,
+        Step.WATCH: due_watching,
         Step.RECOVER: due_recovery,
         Step.EVENTS: due_events,
         Step.AUDIT_HEAD: due_checkpoint,

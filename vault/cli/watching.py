@@ -20,9 +20,7 @@ from vault.exact_number import exact_number
 from vault.watching import Thresholds, Warned, watch
 from vault.watching.thresholds import DEFAULTS
 
-__all__ = ["SINCE", "app", "parse_share", "since_microseconds", "watch_log"]
-
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+__all__ = ["SINCE", "parse_share", "since_microseconds", "watch_log"]
 
 # Ours: a quarter, which is what a report is about.
 SINCE: Final = timedelta(days=91)
@@ -41,12 +39,6 @@ def parse_share(text: str) -> Fraction:
     return share
 
 
-@app.callback()
-def audit() -> None:
-    """Look at the audit log."""
-
-
-@app.command(name="watch")
 def watch_log(
     since: Annotated[
         timedelta | None,

@@ -36,11 +36,12 @@ def answer_by_deadline(
     *,
     price: dp.Price,
     who: str,
+    request_id: str | None = None,
     arrived: float,
 ) -> Outcome:
     """What became of the question, told at the dataset's deadline counted from `arrived`, by the desk's clock.
 
-    price: as price_of() gives it.
+    price: as price_of() gives it. request_id: as of answer().
     Raises: QuestionError and BusyError at once, before anything is charged; they hang on public things alone.
     """
     question = admit(question, project.policy, dataset)
@@ -49,7 +50,9 @@ def answer_by_deadline(
     until = LastMoment(arrived + seconds - margin(seconds), desk.clock)
 
     def work() -> bytes:
-        return answer(project, ledger, dataset, question, price=price, who=who, until=until).to_json()
+        return answer(
+            project, ledger, dataset, question, price=price, who=who, request_id=request_id, until=until
+        ).to_json()
 
     return desk.ask(work, arrived=arrived, seconds=seconds, room=room_of(rules, [question]))
 
@@ -63,6 +66,7 @@ def answers_by_deadline(
     *,
     atto_delta: int,
     who: str,
+    request_id: str | None = None,
     arrived: float,
 ) -> Outcome:
     """The same of a batch, which has the deadline of one question. prices, atto_delta: as of answers()."""
@@ -72,7 +76,9 @@ def answers_by_deadline(
     until = LastMoment(arrived + seconds - margin(seconds), desk.clock)
 
     def work() -> bytes:
-        together = answers(project, ledger, dataset, admitted, atto_delta=atto_delta, who=who, until=until)
+        together = answers(
+            project, ledger, dataset, admitted, atto_delta=atto_delta, who=who, request_id=request_id, until=until
+        )
         return together.to_json()
 
     return desk.ask(work, arrived=arrived, seconds=seconds, room=room_of(rules, admitted))

@@ -14,8 +14,8 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from dp.errors import BudgetExhaustedError, ParameterError, RequestConflictError, UnknownDatasetError
-from dp.ledger.errors import StaleEpochError
+from dp.errors import BudgetExhaustedError, ParameterError, RequestIdError, UnknownDatasetError
+from dp.ledger.errors import QuestionPriceError, StaleEpochError
 from vault.deadline.errors import BusyError
 from vault.deadline.outcome import Outcome
 from vault.question import QuestionError
@@ -27,7 +27,8 @@ REFUSALS: Final = (
     BudgetExhaustedError,
     ParameterError,
     QuestionError,
-    RequestConflictError,
+    QuestionPriceError,
+    RequestIdError,
     StaleEpochError,
     UnknownDatasetError,
 )

@@ -17,6 +17,8 @@ class Step(StrEnum):
     VERIFY = "verify"
     RETIRE = "retire"
     DESTROY = "destroy"
+    EPOCH = "epoch"
+    WATCH = "watch"
     RECOVER = "recover"
     EVENTS = "events"
     AUDIT_HEAD = "audit-head"

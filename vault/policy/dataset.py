@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -20,28 +20,12 @@ from vault.policy.section import Section
 from vault.policy.unknown_groups import UnknownGroups
 
 GroupLabel = int | str
+# Ours: data that is new oftener than that is asked about by time, not by epochs.
+SHORTEST_EPOCH: Final = timedelta(hours=1)
 # Ours: what a person waits for, and room for a machine that others use too.
 DEADLINE: Final = timedelta(seconds=30)
 SHORTEST_DEADLINE: Final = timedelta(seconds=1)
 LONGEST_DEADLINE: Final = timedelta(hours=1)
-
-
-def _nano(value: Any) -> int:
-    """A lifetime epsilon in nano-epsilon."""
-    try:
-        return parse_epsilon(value)
-    except DpError as error:
-        reason = str(error)
-    raise refusal(reason)
-
-
-def _atto(value: Any) -> int:
-    """A lifetime delta in units of 1e-18."""
-    try:
-        return parse_delta(value)
-    except DpError as error:
-        reason = str(error)
-    raise refusal(reason)
 
 
 def _labels(value: Any) -> tuple[GroupLabel, ...]:
@@ -66,6 +50,19 @@ def _edges(value: Any) -> tuple[Decimal, ...]:
     return edges
 
 
+def _reason(text: str) -> str:
+    """Why a copy has a budget of its own, as the ledger can keep it."""
+    if not 10 <= len(text) <= NAME_CHARACTERS or not text.isprintable() or text != text.strip():
+        raise refusal(f"expected a reason in words, of 10 to {NAME_CHARACTERS} printable characters")
+    return text
+
+
+def _epoch(length: timedelta) -> timedelta:
+    if length < SHORTEST_EPOCH:
+        raise refusal('new answers are given every hour at most: write "1h" or more, such as "90d"')
+    return length
+
+
 def _deadline(value: timedelta) -> timedelta:
     if not SHORTEST_DEADLINE <= value <= LONGEST_DEADLINE:
         raise refusal('expected how long a question may take, from "1s" to "1h"')
@@ -83,6 +80,12 @@ class DatasetPolicy(Section):
     expressions: by name, with their bounds; groups: the labels of columns; unknown: columns that are grouped by without
     labels; edges: of histograms, by the name of a column or an expression. deadline: after it a service tells what
     became of a question, neither before nor later.
+
+    least_nano, most_nano: what one question may cost, written `least_epsilon` and `most_epsilon`. answers: `shared`
+    where everybody is given what was answered to the first who asked, `own` where each asker pays for answers alone.
+    new_answers_every: how long an answer is repeated before the question is answered anew, at a new charge.
+    separate_budget: why a dataset over the same table as another does not share its lifetime. budget: what all may
+    spend in a window of time; column: on a column; each_analyst, analyst: by one asker; group: by several together.
     """
 
     table: Name

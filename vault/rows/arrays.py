@@ -35,11 +35,11 @@ def fits(value: object, kind: ColumnType) -> bool:
             return False  # no unit, and nothing to add up
 
 
-def all_fit(values: Sequence[object], kind: ColumnType) -> bool:
+def all_fit(values: Sequence[Any], kind: ColumnType) -> bool:
     """Whether each is for certain what fits() asks for; decided by their types, in one look."""
     types = set(map(type, values))
     if kind == "int":
-        return types == {int} and min(values) >= INT64_MIN and max(values) <= INT64_MAX  # type: ignore[type-var]
+        return types == {int} and min(values) >= INT64_MIN and max(values) <= INT64_MAX
     return types == {SURE.get(kind)}
 
 
@@ -63,7 +63,7 @@ def key_bytes(keys: Iterable[tuple[Any, ...]]) -> list[bytes]:
     return columns[0] if len(columns) == 1 else [b"".join(parts) for parts in zip(*columns, strict=True)]
 
 
-def _framed(column: Sequence[object]) -> list[bytes]:
+def _framed(column: Sequence[Any]) -> list[bytes]:
     """As lp(canonical(value)), of each; whole numbers, which most keys are, in a third of the time."""
     parts = [b"int:%d" % value for value in column] if set(map(type, column)) == {int} else map(canonical, column)
     return [LENGTHS[len(part)] + part if len(part) < len(LENGTHS) else lp(part) for part in parts]

@@ -158,6 +158,30 @@ def test_a_repeat_is_the_very_outcome_of_the_first_time(project: Project, ledger
     assert ledger.status("visits").spent == TENTH
 
 
+def test_a_request_that_is_sent_again_has_the_outcome_of_the_first_time(
+    project: Project, ledger: Ledger, desk: Desk
+) -> None:
+    """Also where that was none: it is charged once, whatever became of it."""
+    for kind in ("fresh", "failed"):
+        question, before = parse(KINDS[kind][0].format(n=1)), ledger.status("visits").spent
+        outcomes = {
+            answer_by_deadline(
+                desk,
+                project,
+                ledger,
+                "visits",
+                question,
+                price=dp.Price.pure(TENTH),
+                who="ann",
+                request_id=f"request {kind}",
+                arrived=time.monotonic(),
+            )
+            for _ in range(2)
+        }
+        assert [outcome.told for outcome in outcomes] == [KINDS[kind][1]]
+        assert ledger.status("visits").spent == before + TENTH
+
+
 def test_a_batch_has_one_outcome(project: Project, ledger: Ledger, desk: Desk) -> None:
     prices = {parse(text): dp.Price.pure(TENTH) for text in ("count(*)", "mean(spending) by site")}
     begun = time.monotonic()

@@ -72,7 +72,7 @@ def refuse(error: Exception) -> Callable[[], bytes]:
         (lambda: b"1", Told.ANSWERED, ""),
         (refuse(BudgetExhaustedError("visits", 10**9, 1)), Told.REFUSED, ""),
         (refuse(ParameterError("epsilon", "too small")), Told.REFUSED, ""),
-        (refuse(NotReleasedError("charged, not released")), Told.NOT_RELEASED, "NotReleasedError"),
+        (refuse(NotReleasedError("visits")), Told.NOT_RELEASED, "NotReleasedError"),
         (refuse(ValueError(SECRET)), Told.NOT_RELEASED, "ValueError"),
         (refuse(MemoryError(SECRET)), Told.NOT_RELEASED, "MemoryError"),
     ],
