@@ -72,10 +72,19 @@ def show_audit(
 def what(entry: Mapping[str, Any]) -> str:
     """What an entry costs and says, in one line."""
     cost = [f"{name} {shown}" for name, shown in _cost(entry) if shown != "0"]
-    own = [f"{name} {entry[name]}" for name in sorted(entry.keys() - _NOT_TOLD) if entry[name] not in {None, ""}]
+    own = [_told(name, entry[name]) for name in sorted(entry.keys() - _NOT_TOLD) if entry[name] not in (None, "", [])]
     fields = entry.get("fields")
     beside = [f"{name} {value}" for name, value in sorted(fields.items())] if isinstance(fields, Mapping) else []
     return ", ".join(cost + own + beside)
+
+
+def _told(name: str, value: Any) -> str:
+    """Amounts as a policy writes them, lists as they stand in the entry."""
+    if name.endswith(("nano_epsilon", "nano_rho")):
+        return f"{name.replace('nano_', '')} {show(value)}"
+    if name.endswith("atto_delta"):
+        return f"{name.replace('atto_', '')} {show_atto(value)}"
+    return f"{name} {json.dumps(value) if isinstance(value, list) else value}"
 
 
 def _cost(entry: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -69,3 +69,16 @@ def test_a_price_without_epsilon_is_told_in_rho() -> None:
     entry = {"nano_epsilon": 0, "nano_rho": 10**7, "atto_delta": 0, "unbounded": 1, "attempt": 1}
     assert what(entry) == "rho 0.01, attempt 1"
     assert what({"kind": "event", "what": "job begun", "fields": {"rows": 5}}) == "what job begun, rows 5"
+
+
+def test_every_entry_of_a_ledger_that_has_all_kinds_can_be_read(asked: Run) -> None:
+    assert asked("budget", "epoch", "visits", "--reason", "new visits").status == 0
+    ended = asked("audit", "show", "--limit", "500")
+    assert (ended.status, ended.err) == (0, "")
+    assert {"policy", "charge", "answer", "refusal", "epoch", "event"} <= set(ended.out.split())
+
+
+def test_what_was_declared_is_told_as_a_policy_writes_it() -> None:
+    scopes = [["dataset", "", "day", 5 * 10**8]]
+    said = what({"kind": "policy", "lifetime_nano_epsilon": 3 * 10**9, "scopes": scopes, "members": [], "reason": "x"})
+    assert said == 'lifetime_epsilon 3, reason x, scopes [["dataset", "", "day", 500000000]]'
