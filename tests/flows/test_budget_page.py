@@ -58,7 +58,9 @@ def test_every_command_gives_what_the_page_says(run: Run, tmp_path: Path, monkey
                 typed += 1
     assert typed >= 15
     told = {name for name, _ in re.findall(r"`noisevault (\w+(?: \w+)?)( --.*)?`", PAGE)}
-    assert told <= {"init", "ask", "check", "budget", "budget apply", "maintain"}
+    assert told <= {"init", "ask", "check", "budget", "budget apply", "maintain", "audit show"}
+    changes = run("audit", "show", "--kind", "policy")
+    assert (changes.status, "the board approved" in " ".join(changes.out.split())) == (0, True)
 
 
 def test_every_line_of_the_policy_that_is_named_exists() -> None:

@@ -7,7 +7,7 @@ from vault.cli.commands import Commands
 
 
 def test_all_of_them_are_there() -> None:
-    assert set(Commands()["audit"].commands) == {"verify", "export", "show", "head", "recover"}
+    assert set(Commands()["audit"].commands) == {"verify", "export", "show", "head", "recover", "watch"}
 
 
 @pytest.mark.parametrize("words", [["audit"], ["audit-head", "head.json"]])
