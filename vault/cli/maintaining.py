@@ -103,10 +103,10 @@ def looks(context: MaintenanceContext, *, counts: bool) -> Looks:
         Step.VERIFY: due_verification,
         Step.RETIRE: due_retirement,
         Step.DESTROY: due_destruction,
-        Step.EPOCH: due_epochs,
-        Step.WATCH: due_watching,
         Step.RECOVER: due_recovery,
         Step.EVENTS: due_events,
+        Step.EPOCH: due_epochs,
+        Step.WATCH: due_watching,
         Step.AUDIT_HEAD: due_checkpoint,
     } | ({Step.COUNT: due_count} if counts else {})
     return {step: partial(look, context) for step, look in steps.items()}

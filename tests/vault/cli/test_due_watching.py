@@ -28,12 +28,12 @@ def test_a_warning_is_told_once_and_again_when_there_is_more(loaded: Run) -> Non
     assert "gout" not in ended.out + ended.err
 
 
-def test_a_ledger_that_cannot_be_read_fails_the_step_and_no_other(loaded: Run, tmp_path: Path) -> None:
+def test_a_ledger_that_cannot_be_read_fails_the_steps_that_read_it_and_no_other(loaded: Run, tmp_path: Path) -> None:
     loaded("maintain")
     for file in tmp_path.glob("ledger.db*"):
         file.unlink()
     (tmp_path / "ledger.db").touch()
-    assert told(loaded) == [("watch", "failed")]
+    assert told(loaded) == [("recover", "failed"), ("events", "failed"), ("watch", "failed")]
 
 
 def test_where_nothing_was_asked_since_no_text_is_opened(
