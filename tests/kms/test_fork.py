@@ -9,9 +9,10 @@ import weakref
 import pytest
 
 from kms.fork import _forget_all, _let_all_go, _take_all_up, forget_in_child, let_go_before_fork
+from tests.sizes import sized
 
 # Without care one in some hundred fails.
-ROUNDS = 3000
+ROUNDS = sized(600, 3000)
 
 
 class Thing:
