@@ -3,9 +3,9 @@
 import os
 import signal
 import threading
-import time
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from pathlib import Path
 
 from tests.vault.jobs.workers.test_shared_pass import others, until
 from vault.jobs.workers.process_pool import ProcessPool
@@ -18,13 +18,21 @@ def for_a_while(seconds: float) -> tuple[int, bool]:
         return os.getpid(), stop_of_this_process().is_set()
 
 
-def test_ctrl_c_does_not_end_it_and_sigterm_ends_it_when_it_is_at_rest() -> None:
+def once_begun(file: Path) -> tuple[int, bool]:
+    """Work for long, in a file's sight."""
+    with working():
+        file.touch()
+        stop_of_this_process().wait(60.0)
+        return os.getpid(), stop_of_this_process().is_set()
+
+
+def test_ctrl_c_does_not_end_it_and_sigterm_ends_it_when_it_is_at_rest(tmp_path: Path) -> None:
     with ProcessPool(1) as pool:
         pid, _ = pool.submit(for_a_while, 0.01).result()
         os.kill(pid, signal.SIGINT)
         assert pool.submit(for_a_while, 0.01).result() == (pid, False)
-        busy = pool.submit(for_a_while, 60.0)
-        time.sleep(0.3)
+        busy = pool.submit(once_begun, tmp_path / "begun")
+        until((tmp_path / "begun").exists)
         os.kill(pid, signal.SIGTERM)
         assert busy.result() == (pid, True), "what was in hand was asked to end, and told how"
         until(lambda: not others())

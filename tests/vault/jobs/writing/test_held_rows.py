@@ -133,7 +133,7 @@ def test_k12_10_a_service_with_row_5_gets_row_3_that_a_batch_holds(engine: Engin
     with ThreadPoolExecutor(1) as threads, engine.connect() as service:
         for _ in range(200):
             service.exec_driver_sql("UPDATE t SET other = other + 1 WHERE id = 5")
-            with short_transaction(engine, 1) as batch:
+            with short_transaction(engine, 10) as batch:
                 made = writer.write(batch, changes)
                 waiting = threads.submit(service.exec_driver_sql, "UPDATE t SET other = other + 1 WHERE id = 3")
                 with pytest.raises(TimeoutError):
