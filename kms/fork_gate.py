@@ -10,8 +10,9 @@ from typing import Final
 
 __all__ = ["ForkGate"]
 
-# Ours: seconds that a fork waits for those inside, and they for a fork; past that one goes on beside the other.
-PATIENCE_SECONDS: Final = 2.0
+# Ours: seconds that a fork waits for those inside, and they for a fork; past that one goes on beside the other. Longer
+# than whoever is inside waits for a lock of the database.
+PATIENCE_SECONDS: Final = 10.0
 
 
 class ForkGate:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -104,6 +105,7 @@ def test_four_forked_workers_of_thirty_two_threads_make_one_request_each(
 def _worker(opened: Callable[[], Keyring], start: Path) -> int:
     pid = os.fork()
     if pid == 0:
+        signal.alarm(120)  # what hangs is to fail
         status = 1
         try:
             status = 0 if _used_by_all_threads(opened, start) else 2
