@@ -23,7 +23,6 @@ from dp.ledger import Ledger
 from dp.request import Request
 from dp.tie_break import row_ties
 from kms import Keyring, close_before_fork
-from vault.budgets import declare_budgets
 from vault.errors import PolicyError
 from vault.expression import Column, Expression
 from vault.jobs.walking.key_pages import within_raw
@@ -45,7 +44,6 @@ __all__ = [
     "answer",
     "answers",
     "chunks",
-    "declare_budgets",
     "dp_question",
     "ledger_engine",
     "meaning",

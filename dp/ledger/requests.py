@@ -30,8 +30,6 @@ FIND: Final = select(request).where(
 )
 ENTRY: Final = select(audit.c.entry).where(audit.c.sequence == bindparam("of_sequence"))
 RECORD: Final = insert(request)
-# What became of a request: the kind of the entry that says so.
-OUTCOMES: Final = frozenset({"charge", "repeat", "refusal"})
 # By the reason in the log. Each is made of its own attributes, which are public and stand in the entry as "told".
 REFUSALS: Final[Mapping[str, type[DpError]]] = {
     "budget exhausted": BudgetExhaustedError,

@@ -18,7 +18,8 @@ from kms.providers.local import create_key_file
 from scripts.benchmarks.comparison import Comparison
 from scripts.benchmarks.dask_pair import dask_pair
 from scripts.benchmarks.postgres_server import postgres_server
-from vault.bridge import declare_budgets, open_ledger
+from vault.bridge import open_ledger
+from vault.budgets import declare_budgets
 from vault.cli.recipes import CommandPlace, ReencryptRecipe
 from vault.jobs.collector import rare_collections
 from vault.jobs.engine import Job

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import dp
 from tests.vault.projects import POLICY, make_project
-from vault.bridge import declare_budgets, open_ledger
+from vault.bridge import open_ledger
+from vault.budgets import declare_budgets
 from vault.deadline import Told
 from vault.policy import Policy
 from vault.question import parse

@@ -85,10 +85,6 @@ class Quarter:
         """Of a moment in the quarter: its day, from 0."""
         return (at - self.begin) // DAY
 
-    def week_of(self, at: int) -> int:
-        """Of a moment in the quarter: its place among the weeks."""
-        return self.week_of_day(self.day_of(at))
-
     def week_of_day(self, day: int) -> int:
         """Of a day of the quarter, from 0: the place of its week."""
         return (day + self.first.weekday()) // 7

@@ -82,5 +82,7 @@ def _at(counter: Counter, at: int) -> Counter:
     return replace(counter, window=counter.window.at(at, lambda first: 0))
 
 
-def test_what_is_as_it_was_is_fine() -> None:
+def test_only_what_is_as_it_was_is_fine() -> None:
     require_same(True)
+    with pytest.raises(LedgerError, match="did not lock the audit's head"):
+        require_same(False)

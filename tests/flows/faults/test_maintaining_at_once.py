@@ -18,7 +18,8 @@ from sqlalchemy import select
 from kms import Purpose
 from tests.kms.rested import let_rest
 from tests.vault.cli.maintained import filled_project
-from vault.bridge import declare_budgets, open_ledger
+from vault.bridge import open_ledger
+from vault.budgets import declare_budgets
 from vault.cli import main, maintaining
 from vault.cli.maintenance_context import MaintenanceContext
 from vault.jobs.engine import JobSettings

@@ -15,7 +15,8 @@ from kms import ProviderSettings
 from tests.vault.cli.conftest import Run
 from tests.vault.cli.maintained import due, told
 from tests.vault.projects import make_project
-from vault.bridge import declare_budgets, ledger_engine, open_ledger
+from vault.bridge import ledger_engine, open_ledger
+from vault.budgets import declare_budgets
 from vault.cli.due_epochs import due_epochs
 from vault.cli.maintenance_context import MaintenanceContext, maintenance_records
 from vault.errors import PolicyError

@@ -17,7 +17,8 @@ from tests.kms.rested import let_rest
 from tests.vault.cli.conftest import CSV, Run
 from tests.vault.cli.test_ending_keys import keys, rest
 from tests.vault.projects import make_project, visit, write_policy
-from vault.bridge import declare_budgets, open_ledger
+from vault.bridge import open_ledger
+from vault.budgets import declare_budgets
 from vault.cli.key_clearing import KeyClearing
 from vault.cli.still_needed import StillNeeded
 from vault.databases.database_identity import DatabaseIdentity

@@ -4,7 +4,8 @@ import pytest
 
 from kms import KeyFileError
 from tests.vault.projects import make_project
-from vault.bridge import declare_budgets, open_ledger
+from vault.bridge import open_ledger
+from vault.budgets import declare_budgets
 from vault.cli.options import local_key_file, open_project, provider_settings, read_passphrase
 from vault.errors import PolicyError
 

@@ -19,7 +19,8 @@ from dp.ledger import Ledger
 from tests.sizes import sized
 from tests.vault.projects import make_project, visit
 from vault import bridge
-from vault.bridge import answer, declare_budgets, open_ledger
+from vault.bridge import answer, open_ledger
+from vault.budgets import declare_budgets
 from vault.deadline.asking import answer_by_deadline, answers_by_deadline, margin
 from vault.deadline.desk import Desk
 from vault.deadline.errors import BusyError

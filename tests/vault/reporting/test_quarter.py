@@ -53,7 +53,10 @@ def test_one_quarter_follows_the_other(quarter: Quarter) -> None:
 @given(QUARTERS, st.data())
 def test_every_moment_of_it_is_in_one_day_and_one_week(quarter: Quarter, data: st.DataObject) -> None:
     at = data.draw(st.integers(quarter.begin, quarter.end - 1))
-    day, week = quarter.first + timedelta(days=quarter.day_of(at)), quarter.weeks[quarter.week_of(at)]
+    day, week = (
+        quarter.first + timedelta(days=quarter.day_of(at)),
+        quarter.weeks[quarter.week_of_day(quarter.day_of(at))],
+    )
     assert (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).date() == day
     assert week.first <= day < week.after
     assert sum((week.after - week.first).days for week in quarter.weeks) == quarter.days

@@ -7,7 +7,8 @@ from sqlalchemy import insert, select
 
 from kms import Purpose
 from tests.vault.projects import make_project, visit
-from vault.bridge import declare_budgets, open_ledger
+from vault.bridge import open_ledger
+from vault.budgets import declare_budgets
 from vault.cli.recipes import CommandPlace, ReencryptRecipe
 from vault.jobs.engine import Job
 from vault.jobs.job_settings import JobSettings
