@@ -18,13 +18,12 @@ from vault.bridge import (
     answer,
     answers,
     chunks,
-    declare_budgets,
     meaning,
     open_ledger,
     read_part,
     scan_of,
 )
-from vault.budgets import apply_budgets
+from vault.budgets import apply_budgets, declare_budgets
 from vault.cli.recipes import CommandPlace
 from vault.errors import JobError, PolicyError
 from vault.jobs.workers.process_pool import ProcessPool
