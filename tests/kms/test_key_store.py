@@ -210,6 +210,7 @@ def test_the_database_itself_refuses_a_second_key_of_one_sequence(any_store: Key
 
 
 def test_a_closed_store_has_no_file_open_until_it_is_used_again(store: KeyStore, tmp_path: Path) -> None:
+    assert store.names() == []
     assert open_files(tmp_path) >= {"keys.db"}
     store.close()
     assert open_files(tmp_path) == set()

@@ -1,6 +1,5 @@
 """Rewrapping: no key is lost, whoever dies, races or is refused in the middle of it."""
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from kms.provider import Wrapped
 from kms.rewrapping import rewrap
 from kms.routed_provider import RoutedProvider
 from kms.secret import SecretKey
+from tests.forkserver import PROCESSES
 from tests.kms.racing import race
 from tests.kms.rested import end_at_once, retire_and_destroy
 from tests.kms.rewrapping_provider import RewrappingProvider
@@ -90,7 +90,7 @@ def test_who_is_killed_half_way_changed_nothing_and_it_is_done_by_calling_again(
     any_store: KeyStore, rewrapping: RewrappingProvider, database_url: str
 ) -> None:
     before, keys = any_store.load("main"), secrets(any_store, rewrapping)
-    process = multiprocessing.get_context("spawn").Process(target=rewrap_and_die, args=(database_url,))
+    process = PROCESSES.Process(target=rewrap_and_die, args=(database_url,))
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL

@@ -1,6 +1,5 @@
 """Shredding: everything is erased, what is claimed is true, and who dies in between goes on by calling again."""
 
-import multiprocessing
 import os
 import signal
 from datetime import UTC, datetime, timedelta
@@ -20,6 +19,7 @@ from kms.lease import LeaseSettings
 from kms.provider import KekEnd
 from kms.routed_provider import RoutedProvider
 from kms.shredding import KekFate, Shredded, shred
+from tests.forkserver import PROCESSES
 from tests.kms.manual_clock import ManualClock
 from tests.kms.mortal_provider import MortalProvider
 from tests.kms.rested import retire_and_destroy
@@ -229,9 +229,7 @@ def test_who_is_killed_between_two_steps_is_completed_by_a_second_run(
 ) -> None:
     mortal = MortalProvider(tmp_path / "grave", waits=True)
     Keyring.create(any_store, mortal, "main")
-    process = multiprocessing.get_context("spawn").Process(
-        target=shred_and_die, args=(database_url, str(mortal.grave), where)
-    )
+    process = PROCESSES.Process(target=shred_and_die, args=(database_url, str(mortal.grave), where))
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL

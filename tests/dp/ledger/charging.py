@@ -1,6 +1,5 @@
 """Processes that charge one ledger at the same time, or are killed while they do. Run by forkserver."""
 
-import multiprocessing
 import os
 import signal
 import threading
@@ -20,9 +19,8 @@ from dp.errors import BudgetExhaustedError
 from dp.ledger.ledger import Ledger
 from dp.questions.count import Count
 from tests.dp.ledger.sealing import AesSealer, a_request, ledger_on
+from tests.forkserver import PROCESSES
 
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload([__name__])
 TIMEOUT = 60.0
 
 

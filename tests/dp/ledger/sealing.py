@@ -75,6 +75,13 @@ def ledger_on(
     )
 
 
+def make_tables(url: str) -> None:
+    """Of a ledger, in the database there."""
+    engine = create_engine(url)
+    ledger_on(engine).create_schema()
+    engine.dispose()
+
+
 def fresh_ledger(url: str, **others: Any) -> Ledger:
     ledger = ledger_on(create_engine(url), **others)
     ledger.create_schema()

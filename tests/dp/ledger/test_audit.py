@@ -54,7 +54,6 @@ def test_no_entry_holds_a_float_a_question_or_an_answer(ledger: Ledger, engine: 
 
 def test_the_time_of_an_entry_is_what_the_clock_said(engine: Engine) -> None:
     ledger = ledger_on(engine, now=lambda: 1_700_000_000_000_001)
-    ledger.create_schema()
     ledger.declare("people", 1)
     with engine.connect() as connection:
         assert json.loads(connection.scalars(select(audit.c.entry)).one())["at"] == 1_700_000_000_000_001
@@ -114,7 +113,6 @@ def test_whose_log_it_is_is_looked_at_until_there_is_an_entry(engine: Engine) ->
             raise LookupError
 
     first, second = ledger_on(engine, audit=Ours(1)), ledger_on(engine, audit=Ours(2))
-    first.create_schema()
     for ledger in (first, second):
         with pytest.raises(UnknownDatasetError):
             ledger.advance_epoch("people", "new data")  # nothing is written

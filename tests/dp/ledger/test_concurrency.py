@@ -15,9 +15,7 @@ EPSILON = 10**9
 
 @pytest.fixture
 def empty(engine: Engine) -> Ledger:
-    ledger = ledger_on(engine)
-    ledger.create_schema()
-    return ledger
+    return ledger_on(engine)
 
 
 def test_k23_01_of_two_processes_that_cannot_both_fit_exactly_one_wins(empty: Ledger, database_url: str) -> None:
@@ -66,6 +64,7 @@ def test_k23_01_over_several_scopes_exactly_as_many_fit_as_the_tightest_allows(
     empty.verify_audit()
 
 
+@pytest.mark.usefixtures("without_tables")
 def test_k23_03_the_first_charges_ever_are_both_recorded(database_url: str) -> None:
     together(first_ever_charge, [(database_url, "ann", 500_000_000), (database_url, "bob", 300_000_000)])
     engine = create_engine(database_url)

@@ -13,7 +13,6 @@ def test_an_epoch_is_as_old_as_its_last_advance_or_else_as_the_first_declaration
 ) -> None:
     now = [START]
     ledger = ledger_on(engine, audit=audit_keys, now=lambda: now[0])
-    ledger.create_schema()
     ledger.declare("people", 10**9)
     ledger.declare("others", 10**9)
     now[0] += HOUR
@@ -31,6 +30,5 @@ def test_an_epoch_is_as_old_as_its_last_advance_or_else_as_the_first_declaration
 
 def test_a_dataset_nobody_declared_is_named(engine: Engine, audit_keys: AuditKeys) -> None:
     ledger = ledger_on(engine, audit=audit_keys)
-    ledger.create_schema()
     with pytest.raises(UnknownDatasetError, match="'nobody'"):
         ledger.epoch_since("nobody")

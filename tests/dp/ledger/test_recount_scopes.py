@@ -27,7 +27,6 @@ def used(engine: Engine) -> Ledger:
     """Charges of 5 and 7 a week apart; the cap of the column was taken away between them."""
     clock = Clock()
     ledger = ledger_on(engine, now=clock)
-    ledger.create_schema()
     ledger.declare("people", Budgets(1000, scopes=SCOPES, members=(("g", "ann"),), most_nano=50, source="ab" * 32))
     ledger.charge(a_request(5, "one", columns=("age",)))
     fewer = (SCOPES[0], SCOPES[3])
@@ -89,7 +88,6 @@ def test_what_is_declared_or_charged_is_so_at_the_time_of_its_entry(engine: Engi
     """The clock goes on between any two looks at it."""
     ticks = itertools.count(NOON, 2 * DAY)
     ledger = ledger_on(engine, now=lambda: next(ticks))
-    ledger.create_schema()
     ledger.declare("people", Budgets(1000, scopes=SCOPES))
     ledger.charge(a_request(5, "one", columns=("age",)))
     assert ledger.verify_audit().charges == 1

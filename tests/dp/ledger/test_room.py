@@ -41,9 +41,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def timed(engine: Engine, clock: Clock) -> Ledger:
-    ledger = ledger_on(engine, now=clock)
-    ledger.create_schema()
-    return ledger
+    return ledger_on(engine, now=clock)
 
 
 def declare(ledger: Ledger, *scopes: Scope, **others: Any) -> None:
@@ -171,7 +169,6 @@ def test_nobody_waits_at_the_head_of_the_log_until_rho_is_converted(engine: Engi
     """now() is called with the head locked, before the room is looked for."""
     converted = []
     ledger = ledger_on(engine, now=lambda: converted.append(epsilon_of.cache_info().misses) or NOON)  # type: ignore[func-returns-value]
-    ledger.create_schema()
     ledger.declare("people", Budgets(EPSILON, 10**12, **declared))
     epsilon_of.cache_clear()
     ledger.charge(a_request(price=Price.gaussian(10**5), columns=("age",)))

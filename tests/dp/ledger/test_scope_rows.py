@@ -23,7 +23,6 @@ SCOPES = (Scope("dataset", "", "day", 50), Scope("column", "age", "week", 50), S
 @pytest.fixture
 def scoped(engine: Engine) -> Ledger:
     ledger = ledger_on(engine, now=lambda: NOW)
-    ledger.create_schema()
     ledger.declare("people", Budgets(100, scopes=SCOPES))
     return ledger
 

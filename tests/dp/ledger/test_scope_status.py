@@ -15,7 +15,6 @@ from tests.dp.ledger.test_room import NOON, Clock
 def test_beside_the_window_stands_what_was_ever_spent_and_when_it_refills(engine: Engine) -> None:
     clock = Clock()
     ledger = ledger_on(engine, now=clock)
-    ledger.create_schema()
     day, each, own = Scope("dataset", "", "day", 9), Scope("analyst", "", "ever", 8), Scope("analyst", "bob", "week", 7)
     ledger.declare("people", Budgets(100, scopes=(day, each, own)))
     assert [(s.spent_nano, s.ever_nano, s.refills_at) for s in ledger.scopes("people")] == [(0, 0, None)] * 3

@@ -22,6 +22,7 @@ from dp.ledger.schema import audit, budget, charge
 from dp.ledger.transaction import Transactions
 from tests.dp.ledger.dropping_proxy import DroppingProxy
 from tests.dp.ledger.sealing import AuditKeys, a_request, ledger_on
+from tests.prepared import PreparedDatabases
 from tests.servers.databases import SERVERS
 
 EPSILON = 10**9
@@ -134,12 +135,10 @@ def test_on_mariadb_a_deadlock_runs_the_whole_check_again(mariadb_url: str, numb
 
 
 @pytest.fixture(params=SERVERS)
-def server(request: pytest.FixtureRequest) -> Iterator[Engine]:
+def server(request: pytest.FixtureRequest, prepared: PreparedDatabases, tmp_path: Path) -> Iterator[Engine]:
     """Of each kind, with a ledger."""
-    engine = create_engine(request.getfixturevalue(f"{request.param}_url"))
-    ledger = ledger_on(engine)
-    ledger.create_schema()
-    ledger.declare("people", EPSILON)
+    engine = create_engine(prepared.url(request.param, request, tmp_path))
+    ledger_on(engine).declare("people", EPSILON)
     yield engine
     engine.dispose()
 

@@ -12,6 +12,8 @@ from dp.ledger.transaction import Transactions
 from dp.price import Price
 from tests.dp.ledger.sealing import AuditKeys, a_request, ledger_on
 
+pytestmark = pytest.mark.usefixtures("without_tables")
+
 PLACE = {"visibility": "principal:ann", "dataset": "people", "epoch": 1, "question_mac": "ab" * 32}
 COST = {"nano_epsilon": 4 * 10**8, "nano_rho": 8 * 10**7, "atto_delta": 3}
 

@@ -50,7 +50,6 @@ def test_each_entry_is_told_in_order_once_it_is_known_to_be_signed(used: Ledger,
 
 def test_an_empty_ledger_is_sound(engine: Engine) -> None:
     ledger = ledger_on(engine)
-    ledger.create_schema()
     assert ledger.verify_audit().head == AuditHead(0, "")
 
 

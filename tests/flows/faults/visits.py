@@ -1,6 +1,5 @@
 """Visits: the table that faults are caused around, how another process opens it, and what it must hold at the end."""
 
-import multiprocessing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from sqlalchemy import Engine, Table, create_engine, insert, select
 
 from kms import Keyring, KeyStore, LeaseSettings, ProviderSettings, Purpose, SecretText
 from kms.logins import AppRole
+from tests import forkserver
 from tests.vault.projects import make_project, visit
 from vault.attach import attach
 from vault.jobs.proof import prove
@@ -22,9 +22,7 @@ from vault.rows.raw_table import raw_table
 from vault.rows.scan import key_id_of
 from vault.schema import tables
 
-# Processes are forked off one that has imported all this and opened nothing: they begin at once.
-PROCESSES: Final = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.flows.faults.runs", "tests.flows.faults.traffic"])
+PROCESSES: Final = forkserver.PROCESSES
 
 SEALED: Final = ("national_id", "diagnosis", "spending")
 # A process that was told of no rotation seals by the older key for so many seconds.
