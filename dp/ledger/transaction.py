@@ -106,6 +106,8 @@ class Transactions:
                 connection.exec_driver_sql(f"SET SESSION innodb_lock_wait_timeout = {seconds:d}")
                 # Of the next transaction. SQLAlchemy's option commits first, and fails with the driver's bare error.
                 connection.exec_driver_sql(f"SET TRANSACTION ISOLATION LEVEL {isolation}")
+                # An engine may commit each statement by itself (isolation_level, or ?autocommit=true in its URL).
+                connection.exec_driver_sql("START TRANSACTION")
             if sqlite:
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={self._lock_wait:d}")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")

@@ -53,9 +53,11 @@ def _report(pipe: Connection, work: Callable[..., list[Any]], *arguments: Any) -
         raise
 
 
-def charge_rounds(barrier: Any, url: str, name: str, nano: int, rounds: int) -> list[bool]:
+def charge_rounds(
+    barrier: Any, url: str, name: str, nano: int, rounds: int, isolation: str | None = None
+) -> list[bool]:
     """Charge "round 0", "round 1", ... once each; every process waits before the check for the others."""
-    engine = create_engine(url)
+    engine = create_engine(url) if isolation is None else create_engine(url, isolation_level=isolation)
 
     def draw(size: int) -> bytes:
         barrier.wait()

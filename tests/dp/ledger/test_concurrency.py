@@ -8,6 +8,7 @@ from dp.ledger.ledger import Ledger
 from dp.ledger.schema import budget
 from tests.dp.ledger.charging import charge_rounds, charge_two_datasets, first_ever_charge, together
 from tests.dp.ledger.sealing import ledger_on
+from tests.servers.databases import DATABASES
 from tests.sizes import sized
 
 EPSILON = 10**9
@@ -26,6 +27,30 @@ def test_k23_01_of_two_processes_that_cannot_both_fit_exactly_one_wins(empty: Le
     assert [sum(pair) for pair in zip(*results, strict=True)] == [1] * rounds
     assert {empty.status(f"round {number}").spent for number in range(rounds)} == {600_000_000}
     assert empty.verify_audit().charges == rounds
+
+
+ISOLATION = {
+    "sqlite": ("AUTOCOMMIT", "SERIALIZABLE", "READ UNCOMMITTED"),
+    "postgres": ("AUTOCOMMIT", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"),
+    "mariadb": ("AUTOCOMMIT", "READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"),
+}
+ISOLATED = [
+    pytest.param(kind.values[0], isolation, marks=kind.marks)
+    for kind in DATABASES
+    for isolation in ISOLATION[str(kind.values[0])]
+]
+
+
+@pytest.mark.parametrize(("database_url", "isolation"), ISOLATED, indirect=["database_url"])
+def test_k23_01_an_engine_of_any_isolation_grants_what_fits(empty: Ledger, database_url: str, isolation: str) -> None:
+    """Also one that commits each statement by itself: a charge is one transaction all the same."""
+    rounds = sized(2, 50)
+    for number in range(rounds):
+        empty.declare(f"round {number}", Budgets(EPSILON, scopes=(Scope("dataset", "", "day", EPSILON // 2),)))
+    results = together(charge_rounds, [(database_url, f"a {n}", EPSILON // 5, rounds, isolation) for n in range(4)])
+    assert [sum(round_) for round_ in zip(*results, strict=True)] == [2] * rounds
+    assert {empty.status(f"round {number}").spent for number in range(rounds)} == {2 * (EPSILON // 5)}
+    assert empty.verify_audit().charges == 2 * rounds
 
 
 def test_k23_01_of_eight_tenths_exactly_five_fit_into_a_half(empty: Ledger, database_url: str) -> None:
