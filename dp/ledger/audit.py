@@ -18,6 +18,7 @@ from dp.ledger.schema import audit, audit_head
 
 HEAD_ID: Final = 1
 FORMAT: Final = "noisevault/1 audit"
+LAST: Final = 2**63 - 1  # no entry after it has a number that a database can hold
 NO_MAC: Final = ""  # what the first entry has before it
 
 # Built once: to build a statement costs more than to run it, and others wait meanwhile.
@@ -67,7 +68,7 @@ class AuditLog:
         Raises: AuditError when the row is gone, or is none that was written here.
         """
         row = connection.execute(LOCK).one_or_none()
-        if row is None or type(row.sequence) is not int or not isinstance(row.mac, str):
+        if row is None or type(row.sequence) is not int or not isinstance(row.mac, str) or row.sequence >= LAST:
             raise AuditError("the row of table noisevault_audit_head was changed: verify the audit, restore the ledger")
         return AuditHead(row.sequence, row.mac)
 

@@ -23,7 +23,7 @@ class Signatures:
 
     def read(self, number: int, signed: bytes, key_id: object, mac: object) -> dict[str, Any]:
         """The entry. Raises: AuditError naming it by its number where its MAC is another one, or its key not there."""
-        key = self._known.get(key_id) or self._key(number, key_id)
+        key = (self._known.get(key_id) if isinstance(key_id, str) else None) or self._key(number, key_id)
         if not isinstance(mac, str) or not hmac.compare_digest(key.compute(signed).hex().encode(), mac.encode()):
             raise AuditError(f"audit entry {number} was changed: it is not what its MAC was made of")
         entry: dict[str, Any] = _READ(signed.decode())[0]

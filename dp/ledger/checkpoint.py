@@ -17,6 +17,8 @@ def head_after(connection: Connection, kept: AuditHead | None) -> AuditHead:
     row = connection.execute(select(audit_head).where(audit_head.c.id == HEAD_ID)).one_or_none()
     if row is None:
         raise AuditError("the row of table noisevault_audit_head is gone: verify the audit, restore the ledger")
+    if type(row.sequence) is not int or not isinstance(row.mac, str):
+        raise AuditError("the row of table noisevault_audit_head was changed: verify the audit, restore the ledger")
     head = AuditHead(row.sequence, row.mac)
     if kept is None:
         return head

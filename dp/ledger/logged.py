@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
+from dp.errors import AuditError
 from dp.ledger.answers import stored_bytes
 from dp.ledger.keys import Sealer
 from dp.ledger.place import Place
@@ -45,14 +46,25 @@ def entries(connection: Connection, sealer: Sealer, since: int) -> Iterator[Logg
     """In order. since: microseconds since 1970; of charges before it the text is not opened.
 
     connection: one that sees a single state throughout, until the last entry was taken.
+    Raises: AuditError for what is no entry at all.
     """
     with connection.execute(_ENTRIES, execution_options={"yield_per": ROWS_AT_A_TIME}) as rows:
         for row in rows:
-            fields: dict[str, Any] = json.loads(stored_bytes(row.entry))
+            fields = _read(row.sequence, stored_bytes(row.entry))
             question = ""
             if row.charge_id is not None and fields["at"] >= since:
                 question = _opened(sealer, fields, row.charge_id, stored_bytes(row.sealed_question))
             yield Logged(row.sequence, fields, question)
+
+
+def _read(sequence: int, entry: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(entry)
+    except (RecursionError, ValueError):
+        fields = None
+    if isinstance(fields, dict) and type(fields.get("at")) is int:
+        return fields
+    raise AuditError(f"audit entry {sequence} was changed: it is no entry; verify the audit, restore the ledger")
 
 
 def _opened(sealer: Sealer, fields: Mapping[str, Any], charge_id: str, sealed: bytes) -> str:

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import IntegrityError
 
+from dp.errors import AuditError
 from dp.ledger.audit import AuditLog
 from dp.ledger.keys import AuditMacs, Mac, Sealer
 from dp.ledger.schema_version import create_schema, require_schema
@@ -66,7 +68,14 @@ class Transacting:
             self._log_is_ours = self._log_is_ours or self._log.is_ours(connection)
             return work(connection, unsure)
 
-        return self._transactions.run(checked)
+        try:
+            return self._transactions.run(checked)
+        except IntegrityError:
+            # Under the lock on the head nobody else adds a row: it was there before, and the log does not know it.
+            wrong = AuditError(
+                "a table of the ledger has a row that its log does not end with: verify the audit, restore the ledger"
+            )
+        raise wrong
 
     def _require_schema(self, connection: Connection) -> None:
         if not self._schema_is_ours:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from dp.ledger.errors import LedgerUnavailableError
+from dp.ledger.unreadable import unreadable
 
 T = TypeVar("T")
 Work = Callable[[Connection, bool], T]
@@ -49,9 +50,10 @@ class Transactions:
     def run(self, work: Work[T]) -> T:
         """What `work(connection, unsure)` returns, once it is committed. It may be called several times.
 
-        Raises: LedgerUnavailableError when the database does not answer or stays contended.
+        Raises: LedgerUnavailableError when the database does not answer or stays contended; AuditError for bytes where
+            text should be.
         """
-        unsure = False
+        unsure, wrong = False, None
         for attempt in range(self._attempts):
             if attempt:
                 self._sleep(0.002 * 2 ** min(attempt, 8))
@@ -68,10 +70,12 @@ class Transactions:
                     unsure = unsure or committing
                 elif not isinstance(error, OperationalError | InterfaceError):
                     raise
-                elif not unsure:
+                elif (wrong := unreadable(error)) is not None or not unsure:
                     break
             else:
                 return result
+        if wrong is not None:
+            raise wrong
         raise LedgerUnavailableError(unsure=unsure)
 
     @contextmanager
@@ -80,11 +84,11 @@ class Transactions:
         try:
             with self._begun("BEGIN", "REPEATABLE READ") as connection:
                 yield connection
-        except (OperationalError, InterfaceError):
-            unavailable = LedgerUnavailableError(unsure=False)
+        except (OperationalError, InterfaceError) as error:
+            failure = unreadable(error) or LedgerUnavailableError(unsure=False)
         else:
             return
-        raise unavailable
+        raise failure
 
     def use_write_ahead_log(self) -> None:
         """On SQLite, for good: readers and the one writer do not wait for each other. Elsewhere nothing."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, select
+from sqlalchemy.exc import OperationalError
 
 from dp.errors import AuditError
 from dp.ledger.answers import stored_bytes
@@ -18,6 +19,7 @@ from dp.ledger.keys import AuditMacs
 from dp.ledger.recorded_rows import RecordedRows
 from dp.ledger.recount import Recount, with_unsaid
 from dp.ledger.schema import answer, audit, audit_head, charge
+from dp.ledger.unreadable import unreadable
 
 ROWS_AT_A_TIME: Final = 4000
 NEXT: Final = (
@@ -25,6 +27,15 @@ NEXT: Final = (
     .where(audit.c.sequence > bindparam("after"))
     .order_by(audit.c.sequence)
     .limit(ROWS_AT_A_TIME)
+)
+NUMBERS: Final = (
+    select(audit.c.sequence)
+    .where(audit.c.sequence > bindparam("after"))
+    .order_by(audit.c.sequence)
+    .limit(ROWS_AT_A_TIME)
+)
+ONE: Final = select(audit.c.sequence, audit.c.entry, audit.c.key_id, audit.c.mac).where(
+    audit.c.sequence == bindparam("number")
 )
 
 
@@ -68,9 +79,27 @@ def verify(
 def pages(connection: Connection) -> Iterator[Sequence[Any]]:
     """All rows of the log, in order, a stretch at a time."""
     after = -(2**63)
-    while rows := connection.execute(NEXT, {"after": after}).all():
+    while rows := _page(connection, after):
         yield rows
         after = rows[-1][0]
+
+
+def _page(connection: Connection, after: int) -> Sequence[Any]:
+    """The next entries; where one of them cannot be read, those before it."""
+    try:
+        return connection.execute(NEXT, {"after": after}).all()
+    except OperationalError as error:
+        if unreadable(error) is None:
+            raise
+    readable: list[Any] = []
+    for number in connection.scalars(NUMBERS, {"after": after}).all():
+        try:
+            readable += connection.execute(ONE, {"number": number}).all()
+        except OperationalError:
+            break
+    if readable:
+        return readable
+    raise AuditError(f"audit entry {number} was changed: it holds bytes that are no text")
 
 
 def _followed(

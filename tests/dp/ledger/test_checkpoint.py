@@ -1,7 +1,7 @@
 """Checkpoint: the log goes on from the head that was kept, or that is told."""
 
 import pytest
-from sqlalchemy import Engine, delete, update
+from sqlalchemy import Engine, delete, text, update
 
 from dp.errors import AuditError
 from dp.ledger.audit import AuditHead
@@ -32,6 +32,15 @@ def test_a_log_that_was_written_anew_is_told(ledger: Ledger) -> None:
     head = ledger.head()
     with pytest.raises(AuditError, match="was rewritten"):
         ledger.head(AuditHead(head.sequence, "00" * 32))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("change", ["sequence = 'x'", "sequence = x'ff'", "mac = x'ff'"])
+def test_a_head_that_is_none_is_told(ledger: Ledger, engine: Engine, change: str) -> None:
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE noisevault_audit_head SET {change}"))
+    with pytest.raises(AuditError, match="was changed"):
+        ledger.head(AuditHead(1, "00" * 32))
 
 
 def test_a_head_that_is_gone_is_told(ledger: Ledger, engine: Engine) -> None:

@@ -65,6 +65,15 @@ def test_no_byte_can_be_changed_left_out_or_added(line: int, data: st.DataObject
         verify_export([*WHOLE[:line], after, *WHOLE[line + 1 :]], VectorKeys())
 
 
+@pytest.mark.parametrize("key", ["[]", "{}", "null", "1", "true", '"00"', '"\\ud800"', "[" * 100_000])
+def test_a_key_that_is_none_is_told(key: str) -> None:
+    """What is signed is looked at before its MAC is known to be right, since it says by which key that was made."""
+    sequence, previous = json.loads(WHOLE[1])["entry"]["sequence"], json.loads(WHOLE[1])["mac"]
+    line = f'{{"entry":{{"key":{key},"sequence":{sequence}}},"mac":"{previous}"}}\n'.encode()
+    with pytest.raises(AuditError, match=r"audit entry 1 names key|line 2 is none of an export"):
+        verify_export([WHOLE[0], line, *WHOLE[2:]], VectorKeys())
+
+
 def exported(ledger: Ledger, at_least: AuditHead | None = None) -> list[bytes]:
     lines: list[bytes] = []
     ledger.export_audit(lines.append, at_least)

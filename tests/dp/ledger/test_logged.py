@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, update
 
-from dp.errors import BudgetExhaustedError
+from dp.errors import AuditError, BudgetExhaustedError
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import charge
+from dp.ledger.schema import audit, charge
 from tests.dp.ledger.sealing import AesSealer, a_request, ledger_on
 
 
@@ -51,3 +51,12 @@ def test_a_text_that_was_exchanged_is_not_told(ledger: Ledger, tmp_path: Path) -
         sealed = connection.execute(charge.select().where(charge.c.audit_sequence == 2)).one().sealed_question
         connection.execute(update(charge).where(charge.c.audit_sequence == 3).values(sealed_question=sealed))
     assert [one.question for one in ledger.logged()] == ["", "question 0", ""]
+
+
+@pytest.mark.parametrize("entry", ["", "zz", "[]", "[" * 100_000, '{"at":"x"}'])
+def test_what_is_no_entry_is_named(ledger: Ledger, entry: str) -> None:
+    ledger.charge(a_request(10**8))
+    with ledger._engine.begin() as connection:
+        connection.execute(update(audit).where(audit.c.sequence == 2).values(entry=entry))
+    with pytest.raises(AuditError, match="audit entry 2 was changed"):
+        list(ledger.logged())

@@ -229,7 +229,14 @@ def test_what_sqlite_lets_anyone_put_in_place_of_text_is_a_changed_entry_too(
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     "change",
-    ["audit_head SET sequence = 'x'", "audit_head SET sequence = x'ff'", "budget SET dataset = x'ff'"],
+    [
+        "audit_head SET sequence = 'x'",
+        "audit_head SET sequence = x'ff'",
+        "budget SET dataset = x'ff'",
+        "budget SET dataset = CAST(x'ff' AS TEXT)",
+        "charge SET principal = CAST(x'ff' AS TEXT)",
+        "audit SET sequence = CAST(x'ff' AS TEXT)",
+    ],
 )
 def test_what_sqlite_lets_anyone_put_into_a_counter_or_a_name_is_found(
     used: Ledger, engine: Engine, change: str
@@ -237,4 +244,19 @@ def test_what_sqlite_lets_anyone_put_into_a_counter_or_a_name_is_found(
     with engine.begin() as connection:
         connection.execute(text(f"UPDATE noisevault_{change} WHERE rowid = 1"))
     with pytest.raises(AuditError):
+        used.verify_audit()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("column", ["entry", "key_id", "mac"])
+def test_text_that_the_driver_cannot_read_is_a_changed_entry_and_no_outage(
+    used: Ledger, engine: Engine, column: str
+) -> None:
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE noisevault_audit SET {column} = CAST(x'ff' AS TEXT) WHERE sequence IN (4, 6)"))
+    with pytest.raises(AuditError, match="entry 4 was changed"):
+        used.verify_audit()
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE noisevault_audit SET mac = 'zz' WHERE sequence = 2"))
+    with pytest.raises(AuditError, match="entry 2 was changed"):
         used.verify_audit()
