@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.pool import QueuePool
 
 from kms.key_database import close_for_good
+from tests import in_turn
 from tests.left_open import connections_left_open
 from tests.servers import mariadb, not_run, softhsm
 from tests.servers.bao_server import BaoServer, bao_server
@@ -24,6 +25,13 @@ from tests.sharing_out import SharingOut
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[not_run.KEY] = notes = NotRun()
     config.pluginmanager.register(_Listener(notes))
+    for marker in in_turn.MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    in_turn.deselect(config, items)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
