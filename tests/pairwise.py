@@ -46,6 +46,15 @@ def covering_params(*axes: Iterable[Any], together: int = 2, possible: Callable[
     ]
 
 
+def one_of(axis: Iterable[Any], turn: int) -> list[Any]:
+    """The value whose turn it is, for tests that are alike on all of them; under NOISEVAULT_SOAK=1 each value.
+
+    Several such tests take turns, so that together they run on each.
+    """
+    values = list(axis)
+    return values if sized(0, 1) else [values[turn % len(values)]]
+
+
 def _cover(whole: Sequence[tuple[int, ...]], together: int) -> list[tuple[int, ...]]:
     """Each time the combination with most that is new, the first of those with as many."""
     left = {group for at in whole for group in _groups(at, together)}

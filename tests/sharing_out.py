@@ -9,6 +9,8 @@ from xdist.scheduler import LoadScopeScheduling
 WHOLE: Final = frozenset(
     {"tests/flows/test_leakage_of_the_demonstration.py", "tests/flows/test_rand_figures.py"},
 )
+# All tests below this go together: the two worlds that are attacked are made once.
+ATTACKS: Final = "tests/attacks/"
 BY_DATABASE: Final = frozenset(
     {
         "tests/flows/test_indexes_are_used.py",
@@ -25,6 +27,8 @@ def together(nodeid: str) -> str:
     module, _, name = nodeid.partition("::")
     if module in WHOLE:
         return module
+    if module.startswith(ATTACKS):
+        return ATTACKS
     found = _DATABASE.search(name)
     if module in BY_DATABASE and found:
         return f"{module} {found[1]}"

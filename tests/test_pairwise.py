@@ -5,7 +5,7 @@ from enum import IntEnum
 
 import pytest
 
-from tests.pairwise import covering, covering_params
+from tests.pairwise import covering, covering_params, one_of
 
 AXES = (["sqlite", "postgres", "mariadb"], range(5), list("abcdefg"), [False, True])
 
@@ -58,6 +58,12 @@ def test_what_is_impossible_is_left_out_and_all_else_is_covered() -> None:
 def test_soaked_the_whole_product_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOISEVAULT_SOAK", "1")
     assert covering(*AXES, together=1) == list(itertools.product(*AXES))
+
+
+def test_one_of_several_is_taken_in_turn_and_soaked_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [one_of("abc", turn) for turn in range(4)] == [["a"], ["b"], ["c"], ["a"]]
+    monkeypatch.setenv("NOISEVAULT_SOAK", "1")
+    assert one_of("abc", 1) == ["a", "b", "c"]
 
 
 def test_nothing_possible_is_nothing() -> None:

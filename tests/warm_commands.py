@@ -5,19 +5,21 @@ is tested where that is the matter (tests/vault/cli/test_app.py, tests/flows/fau
 """
 
 import atexit
+import gc
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 SECONDS: Final = 60.0
+DIALECTS: Final = ("sqlite://", "postgresql+psycopg://", "mariadb+pymysql://")
 # Started anew for each command, it imports next to nothing.
 CLIENT: Final = """#!{python} -IS
 import json, os, socket, sys
@@ -61,19 +63,26 @@ def warm_program() -> Path:
 
 def serve(path: str) -> None:
     """Fork for each command that is asked for."""
+    from sqlalchemy import create_engine
+
     from vault.cli.commands import Commands
 
     commands = Commands()
     for name in commands:
         commands[name]
+    for dialect in DIALECTS:
+        create_engine(dialect)
+    gc.freeze()  # what is here already is not looked through, and so not copied, in each forked process
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path)
     listening.listen(64)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     sys.stdout.write("warm\n")
     sys.stdout.flush()
     while True:
         asked, _ = listening.accept()
+        with suppress(ChildProcessError):  # those that ended are waited for: their CPU time counts as this process's
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
         if os.fork() == 0:
             listening.close()
             do(asked)
@@ -82,7 +91,6 @@ def serve(path: str) -> None:
 
 def do(asked: socket.socket) -> None:
     """In the forked process: what a new one would find, and the status to whoever asked."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     head, files, _, _ = socket.recv_fds(asked, 8, 3)
     wanted = int.from_bytes(head, "big")
     said = b""

@@ -1,4 +1,4 @@
-"""An index changes over from one slot to the other and back, while eight threads ask and write as fast as they can."""
+"""An index changes over from one slot to the other and back, while threads ask and write as fast as they can."""
 
 import threading
 import time
@@ -27,7 +27,7 @@ from vault.rows.raw_table import raw_table
 P: Table = Person.__table__  # type: ignore[assignment]
 STORED = raw_table(P)
 COLUMNS = [P.c.ssn, P.c.email]
-THREADS = 8
+THREADS = sized(3, 8)
 OF_A_THREAD = 1_000_000
 
 

@@ -13,6 +13,8 @@ from kms.logins.app_role import AppRole
 from kms.secret import SecretText
 from tests.kms.logins.vault_logins import AppRoleOnServer
 from tests.kms.providers.transit import Transit, transit_on
+from tests.pairwise import one_of
+from tests.servers.databases import DATABASES
 from tests.servers.openbao import BaoDev
 from tests.vault.projects import visit, write_policy
 from vault.attach import attach
@@ -85,6 +87,7 @@ def visits(database_url: str, tmp_path: Path, transit: Transit) -> Visits:
     return Visits(database_url, tmp_path, transit)
 
 
+@pytest.mark.parametrize("database_url", one_of(DATABASES, 0), indirect=True)
 def test_k13_01_a_run_of_six_seconds_outlasts_tokens_of_two(visits: Visits) -> None:
     role = AppRoleOnServer.create(visits.transit, token_ttl="2s", token_max_ttl="2s")
     login = AppRole(role.role_id, SecretText(role.secret_id()), role.mount)
@@ -94,6 +97,7 @@ def test_k13_01_a_run_of_six_seconds_outlasts_tokens_of_two(visits: Visits) -> N
     assert not any(visits.under_the_old_key())
 
 
+@pytest.mark.parametrize("database_url", one_of(DATABASES, 1), indirect=True)
 def test_k13_01_a_run_whose_token_nobody_renews_stops_with_whole_rows_and_goes_on_with_another(visits: Visits) -> None:
     token = visits.transit.token(("decrypt/kek", "update"), ttl="2s", renewable=False)
     with pytest.raises(LoginExpiredError, match="give a token that is valid"):
@@ -110,6 +114,7 @@ def test_k13_01_a_run_whose_token_nobody_renews_stops_with_whole_rows_and_goes_o
     assert next(event for event in events if isinstance(event, Advanced)).seen > PERSONS - sum(left)
 
 
+@pytest.mark.parametrize("database_url", one_of(DATABASES, 2), indirect=True)
 def test_k13_01_own_1_a_run_whose_secret_id_is_used_up_stops_with_whole_rows_and_goes_on_with_another(
     visits: Visits,
 ) -> None:

@@ -14,6 +14,8 @@ from sqlalchemy import Engine, String, Text, create_engine, delete, event, selec
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_column
 
 from kms import Purpose
+from tests.pairwise import covering_params
+from tests.servers.databases import DATABASES
 from tests.vault import tenancy
 from tests.vault.mapping.conftest import new_vault
 from tests.vault.tenancy import Account, Patient, new_tenants
@@ -178,7 +180,9 @@ def place(database_url: str, keys: tuple[OpenedVault, TenantVaults]) -> Iterator
         engine.dispose()
 
 
-@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize(
+    ("database_url", "move"), covering_params(DATABASES, MOVES, together=1), indirect=["database_url"]
+)
 def test_k08_01_swapped_values_do_not_open_and_the_others_do(place: Place, move: str) -> None:
     cells = MOVES[move]
     values = [place.read("column", cell) for cell in cells]
@@ -210,7 +214,11 @@ def test_a_row_given_to_another_tenant_does_not_open(place: Place) -> None:
     assert place.read("column", Cell(Account, "note", 2)) == "n"
 
 
-@pytest.mark.parametrize("move", [move for move in MOVES if not move.startswith("tenants")])
+@pytest.mark.parametrize(
+    ("database_url", "move"),
+    covering_params(DATABASES, [move for move in MOVES if not move.startswith("tenants")], together=1),
+    indirect=["database_url"],
+)
 def test_scans_and_jobs_tell_moved_values(place: Place, move: str) -> None:
     cells = MOVES[move]
     stored = [place.stored(cell) for cell in cells]

@@ -4,14 +4,14 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import make_url, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from tests.flows.clinics import DRIVERS, Clinic
+from tests.flows.clinics import DRIVERS, EACH_DRIVER, Clinic
 from tests.flows.phases import changing, turn
 from tests.flows.test_ways_of_writing import NEW, OLD, OTHER, TOGETHER, Way, _added
-from tests.sizes import sized
+from tests.pairwise import covering
 from tests.vault.mapping.clinic import Base, Person
 from vault.changeover.phase import Phase
 from vault.mapping import definition_of, sealed_columns
@@ -61,30 +61,47 @@ def _email_stays_unique(session: Session) -> None:
 ADDS = {name for name, way in TOGETHER.items() if way.after.get(1) == OLD}
 
 
-CHANGES = [(phase, old) for phase in Phase for old in "ab"]
+def _possible(driver: str, now: Phase, _old: str, before: Phase, name: str) -> bool:
+    way, dialect = TOGETHER[name], DRIVERS[driver][1].partition("+")[0]
+    there = dialect not in way.not_on and (
+        way.awaited is None or make_url(f"{DRIVERS[driver][1]}://").get_dialect().is_async
+    )
+    return there and abs(before - now) <= 1
 
 
-@pytest.mark.parametrize(("now", "old"), CHANGES)
+# With each driver and change: in which phase the rows were written, and the way. Each two of these meet.
+CHOSEN: dict[tuple[str, Phase, str], list[tuple[Phase, str]]] = {}
+for _driver, *_change, _before, _name in covering(DRIVERS, Phase, "ab", Phase, TOGETHER, possible=_possible):
+    CHOSEN.setdefault((_driver, *_change), []).append((_before, _name))
+CHANGES = [
+    pytest.param(driver.values[0], now, old, marks=driver.marks, id=f"{driver.id}-{now.name}-{old}")
+    for driver in EACH_DRIVER
+    for now in Phase
+    for old in "ab"
+    if (driver.values[0], now, old) in CHOSEN
+]
+
+
+@pytest.mark.parametrize(("changing", "now", "old"), CHANGES, indirect=["changing"])
 def test_each_way_of_writing_writes_as_its_phase_says(changing: Clinic, now: Phase, old: str) -> None:
-    """The rows were written by a process one phase apart, and are found by one that is so too.
+    """The rows were written by a process one phase apart, and are found by one that is so too."""
+    for before, name in CHOSEN[changing.driver, now, old]:
+        try:
+            _writes_as_its_phase_says(changing, name, before, now, old)
+        except (AssertionError, SQLAlchemyError) as error:
+            raise AssertionError(f"{name} on what {before!r} wrote: {error}") from error
+        finally:
+            changing.empty()
 
-    At the suite's size each way is tried in each phase from one slot to the other or back, in turn.
-    """
-    near = [phase for phase in Phase if abs(phase - now) <= 1]
-    turn_of_a = list(DRIVERS).index(changing.driver) + now
-    for number, (name, way) in enumerate(TOGETHER.items()):
-        if sized(1, 0) and (number + turn_of_a) % 2 != "ab".index(old):
-            continue
-        if changing.database in way.not_on or (way.awaited is not None and not changing.is_async):
-            continue
-        for turned in range(sized(1, len(near))):
-            before = near[(number + turned) % len(near)]
-            try:
-                _writes_as_its_phase_says(changing, name, before, now, old)
-            except (AssertionError, SQLAlchemyError) as error:
-                raise AssertionError(f"{name} on what {before!r} wrote: {error}") from error
-            finally:
-                changing.empty()
+
+def test_each_way_is_tried_with_each_driver_and_in_each_phase() -> None:
+    tried = [(*change, *other) for change, others in CHOSEN.items() for other in others]
+    for name, way in TOGETHER.items():
+        drivers = {driver for driver in DRIVERS if _possible(driver, Phase.OLD, "a", Phase.OLD, name)}
+        assert len(drivers) >= (2 if way.awaited else 1)
+        assert {driver for driver, *_, one in tried if one == name} == drivers
+        assert {now for _, now, *_, one in tried if one == name} == set(Phase)
+        assert {before for *_, before, one in tried if one == name} == set(Phase)
 
 
 def _writes_as_its_phase_says(clinic: Clinic, name: str, before: Phase, now: Phase, old: str) -> None:

@@ -21,7 +21,7 @@ from tests.servers.not_run import find_program
 from tests.sizes import sized
 from tests.vault.jobs.test_engine import cut_all
 
-ROWS, CUTS, DEATHS = sized(1_000, 20_000), sized(8, 60), sized(2, 10)
+ROWS, CUTS, DEATHS, REST = sized(300, 20_000), sized(4, 60), sized(1, 10), sized(20, 2) / 1000
 
 
 @pytest.mark.parametrize("database_url", SERVERS, indirect=True)
@@ -29,7 +29,7 @@ def test_connections_cut_in_the_middle_of_batches_cost_nothing(tmp_path: Path, d
     """Of the run and of the services, at moments that nobody chose."""
     project, place, chance = make_visits(tmp_path, database_url, ROWS), Place(tmp_path), random.Random()
     key_id = rotate(project)
-    with traffic(place, ROWS) as told, run(place, 40, rate=ROWS / (0.2 * CUTS)) as one:
+    with traffic(place, ROWS, rest=REST) as told, run(place, 20, rate=ROWS / (0.3 * CUTS)) as one:
         assert one.until_told("advanced")
         for _ in range(CUTS):
             time.sleep(chance.random() * 0.3)
@@ -152,7 +152,8 @@ def test_a_server_that_dies_in_the_middle_is_waited_for(
             with server.database() as url:
                 project, place = make_visits(tmp_path, url, ROWS), Place(tmp_path)
                 key_id = rotate(project)
-                with traffic(place, ROWS) as told, run(place, 40, rate=ROWS / (3.0 * DEATHS), patience=60.0) as one:
+                pace = {"rate": ROWS / (3.0 * DEATHS), "patience": 60.0}
+                with traffic(place, ROWS, rest=REST) as told, run(place, 20, **pace) as one:
                     for death in range(DEATHS):
                         assert one.until_told("advanced", 3 * (death + 1)), one.told("refused")
                         server.kill9()

@@ -9,7 +9,7 @@ from tests.flows.faults.traffic import traffic
 from tests.flows.faults.visits import Place, make_visits, require_whole, rotate
 from tests.sizes import sized
 
-ROWS, KILLS = sized(1_500, 20_000), sized(8, 50)
+ROWS, KILLS, REST = sized(300, 20_000), sized(3, 50), sized(20, 2) / 1000
 LONGEST_LIFE = 0.6
 
 
@@ -17,7 +17,7 @@ def test_k12_08_no_kill_loses_a_value_or_undoes_a_write_or_leaves_a_row(tmp_path
     """A third of the runs at any moment, a third from when they began, a third from when they have written."""
     project, place = make_visits(tmp_path, database_url, ROWS), Place(tmp_path)
     chance, kills, resumed = random.Random(), 0, 0
-    with traffic(place, ROWS) as told:
+    with traffic(place, ROWS, rest=REST) as told:
         key_id = rotate(project)
         while kills < KILLS:
             with run(place, 40, silence=0.3, rate=ROWS / (KILLS * LONGEST_LIFE / 2)) as one:
@@ -33,7 +33,7 @@ def test_k12_08_no_kill_loses_a_value_or_undoes_a_write_or_leaves_a_row(tmp_path
                     key_id = rotate(project)
         # One that surely has written, and surely is not through.
         key_id = rotate(project)
-        with run(place, 40, silence=0.3, rate=ROWS / 30) as one:
+        with run(place, 40, silence=0.3, rate=ROWS / sized(6, 30)) as one:
             assert one.until_told("advanced", 2)
             one.kill9()
         status, last = run_to_the_end(place)

@@ -70,7 +70,7 @@ def test_who_sleeps_with_its_row_in_an_open_transaction_is_waited_for_and_the_ro
         def wake() -> None:
             woken.append((time.monotonic(), state(project, old), writer.woken()))
 
-        timer = threading.Timer(3, wake)
+        timer = threading.Timer(1.5, wake)
         timer.start()
         retire(project, old)
         ended = time.monotonic()

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import multiprocessing
 import os
 import time
 from collections.abc import Iterator
@@ -16,7 +15,9 @@ import pytest
 from sqlalchemy import select
 
 from kms import Purpose
+from tests.flows.faults.visits import PROCESSES
 from tests.kms.rested import let_rest
+from tests.sizes import sized
 from tests.vault.cli.maintained import filled_project
 from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
@@ -28,9 +29,8 @@ from vault.jobs.pace import PaceSettings
 from vault.project import Project
 from vault.rows.raw_table import raw_table
 
-SPAWN = multiprocessing.get_context("spawn")
-ROWS = 1500
-SLOW = 50.0
+ROWS = sized(300, 1500)
+SLOW = ROWS / 20
 LONGEST = 120
 
 
@@ -72,9 +72,9 @@ def _maintain(folder: Path, words: list[str], rate: float | None, gate: Any, sai
 @contextmanager
 def maintaining_processes(folder: Path, number: int, *words: str, rate: float | None = None) -> Iterator[Any]:
     """Begun together. Gives the processes, and where each puts its status and what it said."""
-    gate, said = SPAWN.Barrier(number), SPAWN.Queue()
+    gate, said = PROCESSES.Barrier(number), PROCESSES.Queue()
     processes: list[BaseProcess] = [
-        SPAWN.Process(target=_maintain, args=(folder, list(words), rate, gate, said), daemon=True)
+        PROCESSES.Process(target=_maintain, args=(folder, list(words), rate, gate, said), daemon=True)
         for _ in range(number)
     ]
     for one in processes:
@@ -109,7 +109,7 @@ def jobs(project: Project) -> dict[str, str]:
 
 
 def test_of_two_that_begin_together_one_works_and_the_other_leaves_with_0(project: Project, tmp_path: Path) -> None:
-    with maintaining_processes(tmp_path, 2, rate=ROWS / 10) as (_, said):
+    with maintaining_processes(tmp_path, 2, rate=ROWS / 6) as (_, said):
         first, second = said.get(timeout=LONGEST), said.get(timeout=LONGEST)
     assert first == (0, "another process maintains this database now; it was left to it\n")
     assert second[0] == 0

@@ -23,6 +23,7 @@ from tests.flows.faults.visits import PROCESSES, Place, State, first_state, nati
 from tests.sizes import sized
 
 QUIET: Final = 10
+ACTS: Final = ("change", "change", "rename", "insert", "delete", "two", "read", "find", "quiet")
 WITHIN_SECONDS: Final = sized(120, 1800)
 
 
@@ -66,7 +67,7 @@ class _Thread:
         while not service.until.exists():
             count += 1
             person = chance.choice(self._some(chance))
-            act = chance.choice(["change", "change", "rename", "insert", "delete", "two", "read", "find", "quiet"])
+            act = ACTS[count - 1] if count <= len(ACTS) else chance.choice(ACTS)  # each at least once
             began = time.monotonic()
             try:
                 getattr(self, f"_{act}")(chance.choice(quiet) if act == "quiet" else person, count, chance)

@@ -22,7 +22,9 @@ from vault.rows.raw_table import raw_table
 from vault.rows.scan import key_id_of
 from vault.schema import tables
 
-PROCESSES: Final = forkserver.PROCESSES
+# Processes are forked off one that has imported all this and opened nothing: they begin at once.
+PROCESSES: Final = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["tests.flows.faults.runs", "tests.flows.faults.traffic", "vault.cli.maintaining"])
 
 SEALED: Final = ("national_id", "diagnosis", "spending")
 # A process that was told of no rotation seals by the older key for so many seconds.
