@@ -38,9 +38,16 @@ def key_words(salt: bytes, keys: Iterable[bytes]) -> NDArray[np.uint64]:
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
-def integer_row_ties(salt: bytes, keys: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The `tie` column from integer primary keys, in one pass of numpy. No two keys share a tie."""
-    return _mix(np.ascontiguousarray(keys).view(np.uint64) + _word(salt, b"integer row"))
+def integer_row_ties(salt: bytes, *columns: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The `tie` column from primary keys of integers, a column for each part of the key, in one pass of numpy.
+
+    No two keys of one part share a tie; longer ones may.
+    """
+    first, *others = (np.ascontiguousarray(column).view(np.uint64) for column in columns)
+    ties = _mix(first + _word(salt, b"integer row"))
+    for part in others:
+        ties = _mix(ties ^ part)
+    return ties
 
 
 def unit_words(unit: NDArray[np.int64] | NDArray[np.bytes_]) -> NDArray[np.uint64]:

@@ -4,12 +4,23 @@ from hypothesis import strategies as st
 
 from dp.tie_break import group_hash, integer_row_ties, key_words, row_ties, unit_hash, unit_words
 
-KEYS = st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, max_size=30)
+INT64 = st.integers(-(2**63), 2**63 - 1)
+KEYS = st.lists(INT64, unique=True, max_size=30)
 
 
 @given(keys=KEYS, salt=st.binary(max_size=20))
 def test_different_integer_keys_never_tie(keys: list[int], salt: bytes) -> None:
     assert len(set(integer_row_ties(salt, np.array(keys, dtype=np.int64)).tolist())) == len(keys)
+
+
+@given(keys=st.lists(st.tuples(INT64, INT64), unique=True, max_size=30), salt=st.binary(max_size=20))
+def test_a_key_of_two_integers_has_the_tie_of_both_in_their_order(keys: list[tuple[int, int]], salt: bytes) -> None:
+    columns = [np.array(column, dtype=np.int64) for column in zip(*keys, strict=True)] or [np.empty(0, np.int64)] * 2
+    ties = integer_row_ties(salt, *columns).tolist()
+    assert len(set(ties)) == len(keys), "two of these at most may share one in 2**64"
+    for (one, two), tie in zip(keys, ties, strict=True):
+        assert integer_row_ties(salt, np.array([one]), np.array([two])).tolist() == [tie]
+        assert one == two or integer_row_ties(salt, np.array([two]), np.array([one])).tolist() != [tie]
 
 
 @given(keys=st.lists(st.binary(max_size=40), max_size=20), salt=st.binary(max_size=100))
