@@ -8,7 +8,7 @@ scan, in theirs: what they return is bounded, and sealed for whoever asked (shar
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress, repeat
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from dp.ask_batch import ask_batch
 from dp.last_moment import NO_LAST_MOMENT, LastMoment
 from dp.ledger import Ledger
 from dp.request import Request
-from dp.tie_break import row_ties
+from dp.tie_break import integer_row_ties, row_ties
 from kms import Keyring, close_before_fork
 from vault.errors import PolicyError
 from vault.expression import Column, Expression
@@ -50,6 +50,7 @@ __all__ = [
     "open_ledger",
     "read_part",
     "scan_of",
+    "ties_of",
     "values_of",
 ]
 
@@ -224,7 +225,7 @@ def chunks(
     of = question.of
     must_fit = (rules.unit, *question.by, *((of.name,) if isinstance(of, Column) else ()))
     for batch in scan.batches():
-        keep = [True] * len(batch.keys)
+        keep = [True] * len(batch)
         for name in must_fit:
             if not all_fit(batch.columns[name], kinds[name]):
                 keep = [
@@ -238,19 +239,38 @@ def chunks(
         rows, kept = batch.columns, batch.keys
         if not all(keep):
             rows = {name: list(compress(values, keep)) for name, values in rows.items()}
-            kept = list(compress(kept, keep))
-        if places:
-            groups = zip(*(rows[name] for name in question.by), strict=True) if question.by else repeat((), len(kept))
-            group, keys = [places.get(one, -1) for one in groups], None
+            kept = [list(compress(values, keep)) for values in kept]
+        count, keys = len(kept[0]), None
+        if not question.by:
+            group = np.zeros(count, dtype=np.int32)
+        elif places:
+            named = zip(*(rows[name] for name in question.by), strict=True)
+            group = np.array([places.get(one, -1) for one in named], dtype=np.int32)
         else:
-            group, keys = keys_of(rows[question.by[0]], kinds[question.by[0]])
+            found, keys = keys_of(rows[question.by[0]], kinds[question.by[0]])
+            group = np.array(found, dtype=np.int32)
         yield dp.Chunk(
             unit=units(rows[rules.unit], kinds[rules.unit]),
-            group=np.array(group, dtype=np.int32),
-            tie=row_ties(salt, key_bytes(kept)),
-            value=None if of is None else values_of(question, of, rows, kinds, len(kept), salt),
+            group=group,
+            tie=ties_of(kept, salt),
+            value=None if of is None else values_of(question, of, rows, kinds, count, salt),
             keys=keys,
         )
+
+
+def ties_of(keys: Sequence[Sequence[Any]], salt: bytes) -> NDArray[np.uint64]:
+    """By what rows of a unit are chosen: a salted hash of each row's own primary key, of which `keys` has the columns.
+
+    Of 64-bit integers, as most keys are, it is computed by the column; of what else there is from its bytes.
+    """
+    if all(all_fit(column, "int") for column in keys):
+        return integer_row_ties(salt, *(np.array(column, dtype=np.int64) for column in keys))
+    whole = [all(fits(part, "int") for part in key) for key in zip(*keys, strict=True)]
+    ties, others = np.empty(len(whole), dtype=np.uint64), [not one for one in whole]
+    ties[others] = row_ties(salt, key_bytes([list(compress(column, others)) for column in keys]))
+    if any(whole):
+        ties[whole] = ties_of([list(compress(column, whole)) for column in keys], salt)
+    return ties
 
 
 def values_of(

@@ -27,6 +27,7 @@ from vault.budgets import declare_budgets
 from vault.policy import Policy
 from vault.project import Project
 from vault.question import parse
+from vault.rows.column_pages import column_pages
 
 __all__ = ["comparisons"]
 
@@ -95,14 +96,14 @@ class Ways:
 
     def opened(self) -> None:
         live = self._project.opened.keyring.warm()
-        self._require(sum(len(batch.keys) for batch in scan_of(self._project, "visits", QUESTION, live).batches()))
+        self._require(sum(len(batch) for batch in scan_of(self._project, "visits", QUESTION, live).batches()))
 
     def read(self) -> None:
         scan = scan_of(self._project, "visits", QUESTION, self._project.opened.keyring.warm())
         _, _, statement = scan._statement()
         with self._project.engine.connect() as connection:
-            streamed = connection.execution_options(yield_per=scan.rows_a_batch).execute(statement)
-            self._require(sum(len([tuple(row) for row in rows]) for rows in streamed.partitions()))
+            pages = column_pages(connection, statement, scan.rows_a_batch)
+            self._require(sum(len(page[0]) for page in pages))
 
     def others(self) -> None:
         with self._project.engine.connect() as connection:

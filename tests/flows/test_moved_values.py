@@ -231,7 +231,7 @@ def test_scans_and_jobs_tell_moved_values(place: Place, move: str) -> None:
         fields = {name: place.opened.field(definition_of(getattr(model, name))) for name in ("ssn", "note", "visit")}
         scan = Scan(place.single, model.__table__, fields, tuple(fields), live)
         (batch,) = scan.batches()
-        assert sorted(set(batch.keys) | set(moved)) == [(1,), (2,)]
+        assert sorted({*zip(*batch.keys, strict=True), *moved}) == [(1,), (2,)]
         assert batch.unreadable == len(moved)
         tally = Job(Reencrypt.of(model.__table__, place.opened), place.single).run()
         with place.single.connect() as connection:

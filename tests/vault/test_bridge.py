@@ -11,15 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import Engine, event, insert, text, update
 
 import dp
 from dp.errors import AuditError, BudgetExhaustedError
+from dp.tie_break import integer_row_ties, row_ties
 from kms import Keyring, ProviderSettings, Purpose, open_provider
 from kms.providers.local import create_key_file
 from tests.vault.phases import set_phase
 from tests.vault.projects import make_project, visit, write_policy
-from vault.bridge import answer, answers, chunks, dp_question, ledger_engine, open_ledger
+from vault.bridge import answer, answers, chunks, dp_question, ledger_engine, open_ledger, ties_of
 from vault.budgets import declare_budgets
 from vault.changeover.phase import Phase, Subject
 from vault.errors import PolicyError
@@ -29,6 +32,7 @@ from vault.policy import Policy
 from vault.policy.allowance import Allowance
 from vault.project import Project
 from vault.question import QuestionError, admit, parse
+from vault.rows.arrays import key_bytes
 from vault.rows.raw_table import raw_table
 from vault.rows.scan import Batch, Scan
 
@@ -340,11 +344,30 @@ def test_a_group_of_another_type_than_declared_is_dropped_whatever_the_driver_gi
 
     class OneBatch:
         def batches(self) -> Iterator[Batch]:
-            yield Batch({"person": [1, 2], "site": [1, odd]}, [(1, 1), (2, 1)], 0)
+            yield Batch({"person": [1, 2], "site": [1, odd]}, [[1, 2], [1, 1]], 0)
 
     rules, question = project.policy.dataset["visits"], parse("count(*) by site")
     (chunk,) = chunks(OneBatch(), project.policy, rules, question, b"salt")  # type: ignore[arg-type]
     assert chunk.group.tolist() == [0]
+
+
+PART = st.integers(-(2**63) - 1, 2**63) | st.text(max_size=3) | st.booleans() | st.none() | st.floats()
+
+
+@given(st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[PART] * width), min_size=1, max_size=8)))
+def test_which_rows_count_hangs_on_each_row_s_own_key_whatever_the_others_are(keys: list[tuple[Any, ...]]) -> None:
+    ties = ties_of([list(column) for column in zip(*keys, strict=True)], b"salt").tolist()
+    assert ties == [int(ties_of([[part] for part in key], b"salt")[0]) for key in keys]
+    for key, tie in zip(keys, ties, strict=True):
+        if all(type(part) is int and -(2**63) <= part < 2**63 for part in key):
+            own = integer_row_ties(b"salt", *(np.array([part]) for part in key))
+        else:
+            own = row_ties(b"salt", key_bytes([[part] for part in key]))
+        assert [tie] == own.tolist()
+
+
+def test_no_rows_have_no_ties() -> None:
+    assert ties_of([[], []], b"salt").tolist() == []
 
 
 def test_another_keyring_does_not_spend_from_this_ones_ledger(project: Project, tmp_path: Path) -> None:

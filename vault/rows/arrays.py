@@ -57,16 +57,15 @@ def units(values: Sequence[Any], kind: ColumnType) -> NDArray[np.int64] | NDArra
     return np.array([hashlib.sha256(canonical(value)).digest() for value in values], dtype="S32")
 
 
-def key_bytes(keys: Iterable[tuple[Any, ...]]) -> list[bytes]:
-    """Primary keys, each in one unambiguous spelling."""
-    columns = [_framed(column) for column in zip(*keys, strict=True)]
+def key_bytes(keys: Sequence[Sequence[Any]]) -> list[bytes]:
+    """Primary keys, each in one unambiguous spelling. keys: by column."""
+    columns = [_framed(column) for column in keys]
     return columns[0] if len(columns) == 1 else [b"".join(parts) for parts in zip(*columns, strict=True)]
 
 
-def _framed(column: Sequence[Any]) -> list[bytes]:
-    """As lp(canonical(value)), of each; whole numbers, which most keys are, in a third of the time."""
-    parts = [b"int:%d" % value for value in column] if set(map(type, column)) == {int} else map(canonical, column)
-    return [LENGTHS[len(part)] + part if len(part) < len(LENGTHS) else lp(part) for part in parts]
+def _framed(column: Iterable[Any]) -> list[bytes]:
+    """As lp(canonical(value)), of each."""
+    return [LENGTHS[len(part)] + part if len(part) < len(LENGTHS) else lp(part) for part in map(canonical, column)]
 
 
 def hashes(values: Sequence[Any], kind: ColumnType, salt: bytes) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from operator import itemgetter
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from vault.errors import FieldError, PolicyError
 from vault.field import Field
+from vault.rows.column_pages import column_pages
 from vault.rows.raw_table import raw_table
 from vault.rows.shared_snapshot import NO_SNAPSHOT, reading_snapshot
 from vault.rows.tenant_rows import rows_of
@@ -30,11 +32,17 @@ HEAD: Final = itemgetter(slice(0, HEADER_BYTES))
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Batch:
-    """Some rows in columns: opened values by column name, and the primary keys. unreadable: rows left out."""
+    """Some rows in columns: opened values by column name, and the parts of the primary key in order.
+
+    unreadable: rows left out.
+    """
 
     columns: Mapping[str, Sequence[Any]]
-    keys: Sequence[tuple[Any, ...]]
+    keys: Sequence[Sequence[Any]]
     unreadable: int
+
+    def __len__(self) -> int:
+        return len(self.keys[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +98,27 @@ class Scan:
             reading_snapshot(self.engine, self.snapshot) as connection,
             any_text(connection),
         ):
-            streamed = connection.execution_options(yield_per=self.rows_a_batch).execute(statement)
-            for rows in streamed.partitions():
-                yield self._opened(names, keys, rows)
+            stored: list[list[Any]] = [[] for _ in names]
+            for page in column_pages(connection, statement, self.rows_a_batch):
+                for whole, read in zip(stored, page, strict=True):
+                    whole.extend(read)
+                if len(stored[0]) >= self.rows_a_batch:
+                    yield self._opened(keys, dict(zip(names, stored, strict=True)))
+                    stored = [[] for _ in names]
+            if stored[0]:
+                yield self._opened(keys, dict(zip(names, stored, strict=True)))
 
-    def _opened(self, names: Sequence[str], keys: Sequence[str], rows: Sequence[Sequence[Any]]) -> Batch:
-        # No tuple and no iterator for each row: the collector would look through them.
-        stored = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    def _opened(self, keys: Sequence[str], stored: Mapping[str, Sequence[Any]]) -> Batch:
         columns = {name: self._open(name, stored) for name in self.columns}
-        key_rows = list(zip(*(stored[key] for key in keys), strict=True))
+        key_columns = [stored[key] for key in keys]
         if not any(issubclass(kind, FieldError) for values in columns.values() for kind in set(map(type, values))):
-            return Batch(columns, key_rows, 0)
-        readable = [True] * len(rows)
+            return Batch(columns, key_columns, 0)
+        readable = [True] * len(key_columns[0])
         for values in columns.values():
             readable = [ok and not isinstance(value, FieldError) for ok, value in zip(readable, values, strict=True)]
         return Batch(
             {name: _kept(values, readable) for name, values in columns.items()},
-            _kept(key_rows, readable),
+            [_kept(values, readable) for values in key_columns],
             readable.count(False),
         )
 
@@ -155,4 +167,4 @@ def key_id_of(sealed: object) -> bytes | None:
 
 
 def _kept(values: Sequence[Any], keep: Sequence[bool]) -> list[Any]:
-    return [value for value, kept in zip(values, keep, strict=True) if kept]
+    return list(compress(values, keep))

@@ -30,7 +30,7 @@ class Counted:
 
     def batches(self) -> Iterator[Batch]:
         for batch in self.scan.batches():
-            self.rows += len(batch.keys) + batch.unreadable
+            self.rows += len(batch) + batch.unreadable
             yield batch
 
 

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, Text, create_engine, insert, select, text, update
@@ -8,7 +9,7 @@ from tests.vault.projects import make_project, visit
 from vault import Sealed, attach, definition_of
 from vault.project import Project
 from vault.rows.raw_table import raw_table
-from vault.rows.scan import Scan, key_id_of, only_live
+from vault.rows.scan import Batch, Scan, key_id_of, only_live
 
 
 @pytest.fixture
@@ -24,12 +25,16 @@ def scan(project: Project, *columns: str, rows_a_batch: int = 10) -> Scan:
     return Scan(project.engine, table, project.fields(table), columns, project.opened.keyring.warm(), rows_a_batch)
 
 
+def keys_in(batch: Batch) -> list[tuple[Any, ...]]:
+    return list(zip(*batch.keys, strict=True))
+
+
 def test_every_row_comes_once_with_its_key_and_only_the_columns_asked_for(project: Project) -> None:
     batches = list(scan(project, "national_id", "site").batches())
-    assert [len(batch.keys) for batch in batches] == [10, 10, 5]
-    assert sorted(key for batch in batches for key in batch.keys) == [(person, 1) for person in range(25)]
+    assert [len(batch) for batch in batches] == [10, 10, 5]
+    assert sorted(key for batch in batches for key in keys_in(batch)) == [(person, 1) for person in range(25)]
     assert set(batches[0].columns) == {"national_id", "site"}
-    pairs = [(k[0], v) for batch in batches for k, v in zip(batch.keys, batch.columns["national_id"], strict=True)]
+    pairs = [(k[0], v) for batch in batches for k, v in zip(keys_in(batch), batch.columns["national_id"], strict=True)]
     assert all(value == f"99-{person:05d}" for person, value in pairs)
 
 
@@ -40,7 +45,7 @@ def test_a_row_that_does_not_open_is_left_out_and_counted(project: Project) -> N
         connection.execute(update(raw).where(raw.c.person == 4).values(national_id=stored["national_id"]))
     batches = list(scan(project, "national_id").batches())
     assert [batch.unreadable for batch in batches] == [1, 0, 0]
-    assert (4, 1) not in [key for batch in batches for key in batch.keys]
+    assert (4, 1) not in [key for batch in batches for key in keys_in(batch)]
     assert sum(batch.unreadable for batch in scan(project, "diagnosis").batches()) == 0
 
 
@@ -56,7 +61,7 @@ def test_text_that_is_no_utf8_ends_no_scan(project: Project, column: str) -> Non
         connection.execute(text(f"UPDATE visit SET {column} = CAST(x'ff' AS TEXT) WHERE person = 4"))
     batches = list(scan(project, "diagnosis", "site").batches())
     assert sum(batch.unreadable for batch in batches) == (column != "site")
-    rest = {key for batch in batches for key in batch.keys} - {(4, 1)}
+    rest = {key for batch in batches for key in keys_in(batch)} - {(4, 1)}
     assert rest == {(person, 1) for person in range(25) if person != 4}
 
 

@@ -28,7 +28,7 @@ def test_what_cannot_be_is_refused() -> None:
 def test_rows_that_do_not_open_count_too() -> None:
     class Two:
         def batches(self) -> list[Batch]:
-            return [Batch({}, [(1,), (2,)], 1), Batch({}, [], 4)]
+            return [Batch({}, [[1, 2]], 1), Batch({}, [[]], 4)]
 
     counted = Counted(Two())  # type: ignore[arg-type]
     assert len(list(counted.batches())) == 2
