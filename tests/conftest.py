@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.pool import QueuePool
 
@@ -20,9 +21,12 @@ from tests.servers.not_run import NotRun, find_program, need_program
 from tests.servers.openbao import BaoDev, bao_dev
 from tests.servers.postgres import fresh_database, postgres_server
 from tests.sharing_out import SharingOut
+from tests.sizes import EXAMPLES
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    settings.register_profile("sized", max_examples=EXAMPLES)
+    settings.load_profile("sized")
     config.stash[not_run.KEY] = notes = NotRun()
     config.pluginmanager.register(_Listener(notes))
     for marker in in_turn.MARKERS:

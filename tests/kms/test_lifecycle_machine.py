@@ -211,8 +211,8 @@ class KeyLife(RuleBasedStateMachine):
 
 
 KeyLife.TestCase.settings = settings(
-    max_examples=sized(25, 1000),
-    stateful_step_count=sized(40, 80),
+    max_examples=sized(12, 1000),
+    stateful_step_count=sized(30, 80),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -9,6 +9,8 @@ from dp.ledger.ledger import Ledger
 from dp.ledger.place import Place
 from tests.dp.ledger.sealing import a_request
 
+pytestmark = pytest.mark.databases_in_turn
+
 SCOPES = (
     Scope("dataset", "", "day", 1),
     Scope("dataset", "", "month", 2),

@@ -12,6 +12,8 @@ from dp.ledger.ledger import Ledger
 from dp.ledger.schema import answer, audit, charge
 from tests.dp.ledger.sealing import a_request, ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
+
 SECRETS = [b"AVG(salary) WHERE illness", b"salary", b"illness", b"31415926535", b"secret label", b"secret parameter"]
 
 
@@ -21,6 +23,7 @@ def _claim(ledger: Ledger, **others: object) -> Claim:
     return claim
 
 
+@pytest.mark.every_database
 def test_the_first_stored_answer_wins_and_everybody_gets_it(ledger: Ledger) -> None:
     first, second = _claim(ledger), _claim(ledger)
     assert ledger.store(second, b"of the second") == b"of the second"

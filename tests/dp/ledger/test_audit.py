@@ -14,6 +14,8 @@ from dp.ledger.schema import audit, audit_head
 from dp.ledger.transaction import Transactions
 from tests.dp.ledger.sealing import AuditKeys, HmacKey, a_request, ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 def test_every_kind_of_event_is_an_entry_and_each_follows_the_last(
     ledger: Ledger, engine: Engine, audit_keys: AuditKeys
@@ -59,6 +61,7 @@ def test_the_time_of_an_entry_is_what_the_clock_said(engine: Engine) -> None:
         assert json.loads(connection.scalars(select(audit.c.entry)).one())["at"] == 1_700_000_000_000_001
 
 
+@pytest.mark.every_database
 def test_appending_moves_the_head(ledger: Ledger, engine: Engine, audit_keys: AuditKeys) -> None:
     log = AuditLog(audit_keys, lambda: 0)
 
@@ -78,6 +81,7 @@ def test_appending_moves_the_head(ledger: Ledger, engine: Engine, audit_keys: Au
     "change",
     ["SET sequence = 'x'", "SET sequence = 1.5", "SET mac = x'ff'", "SET mac = x'ff', sequence = 9", "SET id = 2"],
 )
+@pytest.mark.every_database
 def test_nothing_is_charged_behind_a_head_that_is_none(ledger: Ledger, engine: Engine, change: str) -> None:
     with engine.begin() as connection:
         connection.execute(text(f"UPDATE noisevault_audit_head {change}"))

@@ -1,7 +1,11 @@
+import pytest
+
 from dp.ledger.entries import Wanted
 from dp.ledger.events import Event
 from dp.ledger.ledger import Ledger
 from tests.dp.ledger.sealing import a_request
+
+pytestmark = pytest.mark.databases_in_turn
 
 
 def test_each_event_is_told_to_the_log_once(ledger: Ledger) -> None:

@@ -18,6 +18,8 @@ from dp.price import Price
 from tests.dp.ledger.sealing import a_request
 from tests.sizes import sized
 
+pytestmark = pytest.mark.databases_in_turn
+
 E18 = 10**18
 
 
@@ -37,6 +39,7 @@ def _spent(engine: Engine, price: Price, epoch: int = 1) -> bool:
     return Transactions(engine).run(lambda connection, _: spend(connection, "people", epoch, price))
 
 
+@pytest.mark.every_database
 def test_the_largest_lifetime_can_be_spent_without_overflow(ledger: Ledger, engine: Engine) -> None:
     ledger.declare("people", MAX_LIFETIME_NANO, lifetime_atto_delta=E18 - 1)
     largest = Price(MAX_LIFETIME_NANO, Price.pure(MAX_LIFETIME_NANO).nano_rho, E18 // 2 - 1)
@@ -124,6 +127,7 @@ def test_a_price_beyond_every_counter_is_refused(ledger: Ledger, engine: Engine,
     assert not _spent(engine, Price(10**18, 10**18, 0))
 
 
+@pytest.mark.every_database
 def test_counters_never_leave_their_columns(ledger: Ledger, engine: Engine) -> None:
     ledger.declare("people", MAX_LIFETIME_NANO, lifetime_atto_delta=E18 - 1)
     assert ledger.status("people").lifetime_nano_rho > 20

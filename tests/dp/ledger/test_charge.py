@@ -19,9 +19,12 @@ from dp.split import equal_shares
 from tests.dp.ledger.sealing import a_request, fresh_ledger
 from tests.sizes import sized
 
+pytestmark = pytest.mark.databases_in_turn
+
 TENTH = parse_epsilon("0.1")
 
 
+@pytest.mark.every_database
 def test_k22_01_ten_tenths_are_one_and_the_eleventh_is_refused(ledger: Ledger) -> None:
     for number in range(10):
         assert isinstance(ledger.charge(a_request(TENTH, f"question {number}")), Claim)
@@ -87,6 +90,7 @@ def test_k24_03_when_the_budget_is_gone_every_further_question_is_the_same_typed
     assert ledger.verify_audit().charges == 1
 
 
+@pytest.mark.every_database
 def test_a_repeat_is_free_and_served_when_nothing_is_left(ledger: Ledger) -> None:
     claim = ledger.charge(a_request(10**9))
     assert isinstance(claim, Claim)
@@ -160,6 +164,7 @@ def test_refusals_are_in_the_log_and_the_tables_hold_no_charge_for_them(ledger: 
         assert connection.execute(select(charge)).all() == []
 
 
+@pytest.mark.every_database
 def test_two_datasets_have_two_budgets(ledger: Ledger) -> None:
     ledger.declare("People", TENTH)
     ledger.charge(a_request(TENTH, dataset="People"))

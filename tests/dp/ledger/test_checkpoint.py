@@ -8,6 +8,8 @@ from dp.ledger.audit import AuditHead
 from dp.ledger.ledger import Ledger
 from dp.ledger.schema import audit, audit_head
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 def test_the_head_is_the_last_entry_and_goes_on_from_each_one_before(ledger: Ledger) -> None:
     first = ledger.head()

@@ -8,6 +8,8 @@ from dp.ledger.ledger import Ledger
 from tests.dp.ledger.sealing import a_request
 from tests.dp.ledger.test_policy_change import entries
 
+pytestmark = pytest.mark.databases_in_turn
+
 EPSILON = 10**9
 SOURCE, OTHER = "ab" * 32, "cd" * 32
 

@@ -13,6 +13,8 @@ from dp.questions.count import Count
 from tests.dp.ledger.charging import STEPS, killed_while, three_units
 from tests.dp.ledger.sealing import a_request
 
+pytestmark = pytest.mark.databases_in_turn
+
 PRICE = 100_000_000
 CHARGED = STEPS[STEPS.index("charged") :]
 
@@ -30,6 +32,7 @@ def counts(ledger: Ledger, engine: Engine) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("where", STEPS)
+@pytest.mark.every_database
 def test_k24_01_after_kill_9_the_charge_stays_and_nothing_was_shown(
     ledger: Ledger, engine: Engine, database_url: str, where: str
 ) -> None:

@@ -14,6 +14,8 @@ from dp.ledger.spans import SPANS
 from tests.dp.ledger.test_policy_change import entries
 from tests.sizes import sized
 
+pytestmark = pytest.mark.databases_in_turn
+
 NAMES = st.sampled_from(["", "a", "A", "b"])
 CAPS = st.integers(0, 10**6)
 KEYS = st.one_of(

@@ -5,6 +5,8 @@ from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.ledger import Ledger
 from tests.dp.ledger.sealing import a_request
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 def test_what_was_declared_is_what_is_there(ledger: Ledger) -> None:
     budgets = Budgets(2 * 10**9, scopes=(Scope("dataset", "", "day", 10**8),), most_nano=10**8)

@@ -11,6 +11,8 @@ from dp.ledger.entries import Wanted
 from dp.ledger.ledger import Ledger
 from tests.dp.ledger.sealing import AuditKeys, a_request, ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 @pytest.fixture
 def used(ledger: Ledger, engine: Engine, audit_keys: AuditKeys, monkeypatch: pytest.MonkeyPatch) -> Ledger:

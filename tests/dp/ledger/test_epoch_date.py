@@ -4,6 +4,8 @@ from sqlalchemy import Engine
 from dp.errors import UnknownDatasetError
 from tests.dp.ledger.sealing import AuditKeys, ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
+
 START = 1_700_000_000_000_000
 HOUR = 3_600_000_000
 

@@ -16,6 +16,8 @@ from dp.ledger.schema import audit
 from tests.dp.ledger.charging import together
 from tests.dp.ledger.sealing import ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 def told(engine: Engine) -> list[str]:
     with engine.connect() as connection:
@@ -32,6 +34,7 @@ def test_what_is_told_again_is_not_written_again(ledger: Ledger, engine: Engine)
     ledger.verify_audit()
 
 
+@pytest.mark.every_database
 def test_events_that_differ_in_case_are_two(ledger: Ledger, engine: Engine) -> None:
     assert ledger.record_events([Event("a", "x"), Event("A", "x"), Event("a", "y")]) == 2
     assert told(engine) == ["a", "A"]
@@ -66,6 +69,7 @@ def tell(barrier: Any, url: str, rounds: int) -> list[int]:
     return new
 
 
+@pytest.mark.every_database
 def test_of_processes_that_tell_the_same_each_event_is_written_once(
     ledger: Ledger, engine: Engine, database_url: str
 ) -> None:

@@ -18,6 +18,8 @@ from dp.ledger.ledger import Ledger
 from tests.dp.ledger.sealing import AuditKeys, HmacKey, a_request
 from tests.vectors.write_audit_export_vectors import vectors
 
+pytestmark = pytest.mark.databases_in_turn
+
 PATH = Path(__file__).parents[2] / "vectors" / "audit_export.json"
 VECTORS = json.loads(PATH.read_text())
 

@@ -10,7 +10,10 @@ from dp.errors import DpError, LedgerError
 from dp.ledger import Claim, Ledger
 from tests.dp.ledger.sealing import AesSealer, a_request, ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
 
+
+@pytest.mark.every_database
 def test_k24_07_who_comes_later_goes_on_where_the_last_one_stopped(ledger: Ledger, database_url: str) -> None:
     ledger.charge(a_request(400_000_000))
     engine = create_engine(database_url)

@@ -9,6 +9,8 @@ from dp.ledger.ledger import Ledger
 from dp.ledger.schema import audit, charge
 from tests.dp.ledger.sealing import AesSealer, a_request, ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:

@@ -11,6 +11,8 @@ from dp.ledger.ledger import Ledger
 from dp.ledger.schema import audit
 from tests.dp.ledger.sealing import a_request
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 def entries(engine: Engine) -> list[dict[str, Any]]:
     with engine.connect() as connection:

@@ -14,6 +14,8 @@ from dp.ledger.ledger import Ledger
 from dp.ledger.schema import audit
 from tests.dp.ledger.sealing import a_request
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 @pytest.fixture
 def used(ledger: Ledger) -> Ledger:

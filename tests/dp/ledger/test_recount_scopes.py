@@ -14,6 +14,8 @@ from dp.ledger.spans import DAY, HOUR
 from tests.dp.ledger.sealing import a_request, ledger_on
 from tests.dp.ledger.test_room import NOON, Clock
 
+pytestmark = pytest.mark.databases_in_turn
+
 SCOPES = (
     Scope("dataset", "", "day", 100),
     Scope("column", "age", "week", 100),
@@ -36,6 +38,7 @@ def used(engine: Engine) -> Ledger:
     return ledger
 
 
+@pytest.mark.every_database
 def test_a_ledger_nobody_touched_is_sound(used: Ledger) -> None:
     assert used.verify_audit().charges == 2
 

@@ -7,6 +7,8 @@ from dp.errors import AuditError
 from dp.ledger.ledger import Ledger
 from tests.dp.ledger.sealing import a_request
 
+pytestmark = pytest.mark.databases_in_turn
+
 EPSILON = 10**9
 
 
@@ -24,6 +26,7 @@ def used(ledger: Ledger) -> Ledger:
     return ledger
 
 
+@pytest.mark.every_database
 def test_the_log_gives_the_same_sums(used: Ledger) -> None:
     assert used.verify_audit().charges == 4
     assert used.shared_lifetimes("people")[0].status.spent == 5 + 7 + (5 + 11) + 13

@@ -17,6 +17,8 @@ from dp.questions.count import Count
 from tests.dp.ledger.charging import three_units, together
 from tests.dp.ledger.sealing import AuditKeys, a_request, ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
+
 SECOND = 1_000_000
 
 
@@ -32,6 +34,7 @@ def kinds(engine: Engine) -> list[str]:
         return [entry.partition('"kind":"')[2].partition('"')[0] for entry in found]
 
 
+@pytest.mark.every_database
 def test_old_charges_without_an_answer_are_marked_and_no_others(
     ledger: Ledger, engine: Engine, audit_keys: AuditKeys
 ) -> None:
@@ -144,6 +147,7 @@ def store_or_mark(barrier: Any, url: str, marks: bool, claims: list[Claim]) -> l
     return told
 
 
+@pytest.mark.every_database
 def test_a_race_between_the_slow_process_and_the_recovery_has_one_winner(
     ledger: Ledger, engine: Engine, database_url: str
 ) -> None:

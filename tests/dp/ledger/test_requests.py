@@ -29,6 +29,8 @@ from dp.questions.count import Count
 from tests.dp.ledger.charging import three_units, together
 from tests.dp.ledger.sealing import a_request, ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
+
 TENTH = 100_000_000
 
 
@@ -82,6 +84,7 @@ def test_an_id_is_refused_to_every_other_question(ledger: Ledger, engine: Engine
     ledger.verify_audit()
 
 
+@pytest.mark.every_database
 def test_an_id_is_its_principals_own(ledger: Ledger) -> None:
     ledger.store(claimed(ledger, request_id="r-1"), b"ann's")
     claimed(ledger, request_id="r-1", principal="bob", question_text="another")
@@ -198,6 +201,7 @@ def test_a_batch_has_one_id(ledger: Ledger) -> None:
         ask(ledger, a_request(request_id="r-1"), Count(Caps(1)), three_units, salt=b"salt")
 
 
+@pytest.mark.every_database
 def test_a_commit_whose_answer_was_lost_is_still_one_charge(ledger: Ledger, engine: Engine) -> None:
     """The transaction is run again, told that it may have been committed; the id is there by its own charge then."""
     claim = claimed(ledger, request_id="r-1")
@@ -228,6 +232,7 @@ def send_the_same(barrier: Any, url: str, rounds: int) -> list[str]:
     return told
 
 
+@pytest.mark.every_database
 def test_of_processes_that_send_one_id_at_once_one_is_charged(
     ledger: Ledger, engine: Engine, database_url: str
 ) -> None:

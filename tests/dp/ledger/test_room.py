@@ -22,6 +22,8 @@ from tests.dp.ledger.sealing import a_request, fresh_ledger, ledger_on
 from tests.dp.ledger.test_policy_change import entries
 from tests.sizes import sized
 
+pytestmark = pytest.mark.databases_in_turn
+
 EPSILON = 10**9
 NOON = 20_000 * DAY + 12 * HOUR
 
@@ -146,6 +148,7 @@ def test_a_refusal_says_what_is_short_in_the_log_and_nothing_is_spent(timed: Led
     timed.verify_audit()
 
 
+@pytest.mark.every_database
 def test_a_charge_names_each_scope_with_its_bucket_and_says_when_it_was(timed: Ledger, engine: Engine) -> None:
     declare(timed, Scope("dataset", "", "day", 50), Scope("analyst", "", "ever", 50))
     assert charged(timed, 4, "one")

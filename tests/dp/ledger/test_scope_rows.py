@@ -16,6 +16,8 @@ from dp.ledger.scope_rows import buckets_from, require_same, spend_scopes, sums_
 from dp.ledger.spans import DAY, HOUR
 from tests.dp.ledger.sealing import ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
+
 NOW = 1000 * DAY + HOUR // 2
 SCOPES = (Scope("dataset", "", "day", 50), Scope("column", "age", "week", 50), Scope("analyst", "", "ever", 50))
 
@@ -64,6 +66,7 @@ def test_an_analyst_without_a_row_gets_one(scoped: Ledger, engine: Engine) -> No
 
 
 @pytest.mark.parametrize("column", ["spent_nano_epsilon", "bucket"])
+@pytest.mark.every_database
 def test_a_row_that_changed_since_it_was_read_is_not_spent(scoped: Ledger, engine: Engine, column: str) -> None:
     with engine.begin() as connection:
         before = read(connection).counters

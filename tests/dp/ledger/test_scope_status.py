@@ -11,6 +11,8 @@ from dp.ledger.spans import DAY, HOUR
 from tests.dp.ledger.sealing import a_request, ledger_on
 from tests.dp.ledger.test_room import NOON, Clock
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 def test_beside_the_window_stands_what_was_ever_spent_and_when_it_refills(engine: Engine) -> None:
     clock = Clock()

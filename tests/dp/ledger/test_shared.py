@@ -12,6 +12,8 @@ from dp.ledger.ledger import Ledger
 from dp.ledger.shared import joined
 from tests.dp.ledger.sealing import a_request
 
+pytestmark = pytest.mark.databases_in_turn
+
 EPSILON = 10**9
 
 

@@ -14,6 +14,8 @@ from dp.ledger.ledger import Ledger
 from dp.ledger.schema import answer, audit, audit_head, budget, charge, event
 from tests.dp.ledger.sealing import AuditKeys, a_request, ledger_on
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 @pytest.fixture
 def used(ledger: Ledger) -> Ledger:
@@ -32,6 +34,7 @@ def used(ledger: Ledger) -> Ledger:
     return ledger
 
 
+@pytest.mark.every_database
 def test_a_ledger_nobody_touched_is_sound(used: Ledger) -> None:
     report = used.verify_audit()
     assert (report.head.sequence, report.charges, report.answers, report.datasets) == (9, 2, 1, 2)

@@ -12,13 +12,13 @@ HUSHED = Fraction(1, 10**12)  # so little noise that there is none
 
 
 def test_each_total_gets_noise_of_its_own_and_of_the_scale_it_was_told() -> None:
-    runs = sized(20_000, 200_000)
+    runs = sized(5_000, 200_000)
     noisy = RandomMechanisms(OperatingSystemRandom()).laplace(range(runs), Fraction(5, 2))
     assert p_value([noise - total for total, noise in enumerate(noisy)], 2.5) > FALSE_ALARM
 
 
 def test_gaussian_noise_has_the_variance_it_was_told() -> None:
-    runs = sized(20_000, 200_000)
+    runs = sized(5_000, 200_000)
     noisy = RandomMechanisms(OperatingSystemRandom()).gaussian([7] * runs, Fraction(9))
     assert abs(np.mean(noisy) - 7) < 5 * 3 / runs**0.5
     assert abs(np.var(noisy) - 9) < 5 * 9 * (2 / runs) ** 0.5

@@ -47,7 +47,7 @@ def test_epsilon_is_shared_by_the_choices_and_the_counts() -> None:
 
 def test_a_choice_falls_as_often_as_its_exponent_says() -> None:
     """Of two candidates the worse one wins with probability p / 2, p = exp(-exponent * gap)."""
-    question, runs = TopGroups(Caps(1), 1, 2), sized(4_000, 200_000)
+    question, runs = TopGroups(Caps(1), 1, 2), sized(2_000, 200_000)
     mechanisms = RandomMechanisms(OperatingSystemRandom())
     chosen = Counter(question.release(Aggregates(((5, 4),)), Price.pure(2 * 10**9), mechanisms)[0].group for _ in range(runs))  # fmt: skip  # noqa: E501
     expected = exp(-1) / 2

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.kms.providers.aws import Aws
+from tests.kms.providers.botocore_files import read_them_once
 from tests.kms.providers.transit import Transit, transit_on
 from tests.servers.bao_server import BaoServer
 from tests.servers.moto import moto_server
@@ -40,6 +41,7 @@ def _on(server: BaoServer) -> Iterator[Transit]:
 
 @pytest.fixture(scope="session")
 def moto_url() -> Iterator[str]:
+    read_them_once()
     with moto_server() as url:
         yield url
 
@@ -52,6 +54,7 @@ def aws(moto_url: str, aws_login: None) -> Aws:
 @pytest.fixture
 def aws_login(monkeypatch: pytest.MonkeyPatch) -> None:
     """Credentials in the environment, and none of the machine's own."""
+    read_them_once()
     for name, value in {
         "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
         "AWS_SECRET_ACCESS_KEY": "hunter2",

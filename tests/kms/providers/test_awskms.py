@@ -28,6 +28,7 @@ from kms.secret import SecretKey
 from tests.kms.manual_clock import ManualClock
 from tests.kms.providers.aws import ACCOUNT, REGION, Aws, answers, failing, injected, place, sent_by
 from tests.kms.providers.transit import b64, frames_of
+from tests.sizes import sized
 
 KEY = SecretKey(bytes(range(32)))
 DATA = Purpose.DATA
@@ -192,7 +193,7 @@ def test_k13_03_injected_throttling_in_the_midst_of_a_rewrap_shifts_and_loses_no
 ) -> None:
     provider = aws.provider(aws.create_key(), Patience(attempts=5, deadline=60, sleep=lambda _: None))
     keyring = Keyring.create(store, provider, "main")
-    for _ in range(5 * AT_ONCE):
+    for _ in range(sized(3, 5) * AT_ONCE):
         keyring.lifecycle.prepare(DATA)
     before, keys = keyring.records(), {r.key_id: keyring.opening(r.purpose, r.key_id) for r in keyring.records()}
     counting, throttled, asked = threading.Lock(), injected("ThrottlingException"), 0
