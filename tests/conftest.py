@@ -21,7 +21,12 @@ from tests.servers.not_run import NotRun, find_program, need_program
 from tests.servers.openbao import BaoDev, bao_dev
 from tests.servers.postgres import fresh_database, postgres_server
 from tests.sharing_out import SharingOut
-from tests.sizes import EXAMPLES
+from tests.sizes import sized
+
+# Of a property that says no number. No deadline: on a busy machine any example may take long.
+_AS_IT_WAS = settings.get_profile(settings.get_current_profile_name())
+settings.register_profile("sized", _AS_IT_WAS, max_examples=sized(30, 100), deadline=None)
+settings.load_profile("sized")
 
 
 def pytest_configure(config: pytest.Config) -> None:
