@@ -1,4 +1,4 @@
-"""Warm commands: `noisevault` in a process of its own, forked from one that has imported everything already.
+"""Warm commands: `noisevault` or `alembic` in a process of its own, forked from one that has imported it already.
 
 To import costs more than most commands do, and pages are followed by dozens of them. How a command starts from nothing
 is tested where that is the matter (tests/vault/cli/test_app.py, tests/flows/faults).
@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -34,12 +34,12 @@ sys.exit(int(status) if status else 137)
 
 
 @cache
-def warm_program() -> Path:
-    """A program to start in place of `noisevault`, in a folder of its own. It lasts as long as this process."""
+def warm_program(name: str = "noisevault") -> Path:
+    """A program to start in place of `name`, in a folder of its own. It lasts as long as this process."""
     folder = tempfile.TemporaryDirectory(prefix="warm-")
     path = Path(folder.name)
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm_commands", str(path / "socket")],
+        [sys.executable, "-m", "tests.warm_commands", str(path / "socket"), name],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
@@ -55,24 +55,38 @@ def warm_program() -> Path:
     atexit.register(end)
     assert server.stdout is not None
     assert server.stdout.readline() == b"warm\n"
-    program = path / "noisevault"
+    program = path / name
     program.write_text(CLIENT.format(python=sys.executable, path=str(path / "socket")), encoding="utf-8")
     program.chmod(0o700)
     return program
 
 
-def serve(path: str) -> None:
-    """Fork for each command that is asked for."""
-    from sqlalchemy import create_engine
-
+def noisevault() -> Callable[[], object]:
+    from vault.cli import main
     from vault.cli.commands import Commands
 
     commands = Commands()
     for name in commands:
         commands[name]
-    for dialect in DIALECTS:
-        create_engine(dialect)
-    gc.freeze()  # what is here already is not looked through, and so not copied, in each forked process
+    return main
+
+
+def alembic() -> Callable[[], object]:
+    import alembic.autogenerate
+    import alembic.command
+    import alembic.config
+    import psycopg  # noqa: F401
+    import pymysql  # noqa: F401
+    from sqlalchemy.dialects import mysql, postgresql, sqlite  # noqa: F401
+
+    import vault  # noqa: F401
+
+    return alembic.config.main
+
+
+def serve(path: str, name: str) -> None:
+    """Fork for each command that is asked for."""
+    main = {"noisevault": noisevault, "alembic": alembic}[name]()
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path)
     listening.listen(64)
@@ -85,11 +99,11 @@ def serve(path: str) -> None:
                 pass
         if os.fork() == 0:
             listening.close()
-            do(asked)
+            do(asked, name, main)
         asked.close()
 
 
-def do(asked: socket.socket) -> None:
+def do(asked: socket.socket, name: str, main: Callable[[], object]) -> None:
     """In the forked process: what a new one would find, and the status to whoever asked."""
     head, files, _, _ = socket.recv_fds(asked, 8, 3)
     wanted = int.from_bytes(head, "big")
@@ -104,13 +118,12 @@ def do(asked: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(told["environment"])
     sys.path[0] = ""
-    sys.argv = ["noisevault", *told["words"]]
+    sys.argv = [name, *told["words"]]
     sys.stdin, sys.stdout, sys.stderr = (open(at, "w" if at else "r", closefd=False) for at in range(3))  # noqa: SIM115
     status = 1
     try:
-        from vault.cli import main
-
         main()
+        status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
     finally:
@@ -121,4 +134,4 @@ def do(asked: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(*sys.argv[1:])

@@ -1,7 +1,6 @@
 """A project with Alembic in a folder: its models change, revisions are made and run, never with a key."""
 
 import subprocess
-import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +10,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import MetaData, create_engine
+
+from tests.warm_commands import warm_program
 
 ROOT = Path(__file__).parents[3]
 ENV: Final = """
@@ -101,9 +102,9 @@ class AlembicProject:
     def in_another_process(self, *words: str) -> str:
         """`alembic WORDS`, which knows nothing of a vault but the models' module."""
         ran = subprocess.run(
-            [sys.executable, "-m", "alembic", *words],
+            [warm_program("alembic"), *words],
             cwd=self.folder,
-            env={"PYTHONPATH": f"{self.folder}:{ROOT}", "PATH": "/usr/bin:/bin"},
+            env={"PATH": "/usr/bin:/bin"},
             capture_output=True,
             text=True,
             check=False,

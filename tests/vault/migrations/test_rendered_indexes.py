@@ -11,6 +11,8 @@ from tests.servers.not_run import need_module
 from tests.vault.migrations.alembic_project import AlembicProject
 from tests.vault.migrations.test_rewriting import columns_in, upgrade_of
 
+pytestmark = pytest.mark.databases_in_turn
+
 MODELS = """
 from sqlalchemy import Date, Integer, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
