@@ -6,6 +6,7 @@ from pathlib import Path
 from sqlalchemy import insert, select
 
 from kms import Purpose
+from tests.sizes import sized
 from tests.vault.projects import make_project, visit
 from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
@@ -20,10 +21,11 @@ from vault.project import Project
 from vault.rows.raw_table import raw_table
 
 SETTINGS = JobSettings(PaceSettings(most_rows=100), beat=0.1, silence=1.0)
+ROWS = sized(500, 2_000)
 SECRET = "asthma of a secret kind"
 
 
-def project_of(folder: Path, url: str, rows: int = 2_000) -> Project:
+def project_of(folder: Path, url: str, rows: int = ROWS) -> Project:
     """Its rows are sealed under a key that is not the active one any more."""
     project = make_project(folder, url)
     with closing(open_ledger(project.policy, project.opened.keyring)) as ledger:

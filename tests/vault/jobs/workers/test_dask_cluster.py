@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.dask import DaskServers, dask_servers
-from tests.vault.jobs.workers.crew_project import job_of, key_ids, project_of
+from tests.vault.jobs.workers.crew_project import ROWS, job_of, key_ids, project_of
 from tests.vault.jobs.workers.secrets_of import secrets_of, told_in
 from tests.vault.jobs.workers.test_shared_pass import SLOW, seen, until
 from vault.errors import JobError
@@ -31,7 +31,7 @@ def test_its_workers_do_each_row_once_and_its_scheduler_sees_no_key_and_no_plain
     with DaskCluster(dask.address, security=dask.security) as cluster:
         assert cluster.count >= 1
         tally = job_of(project, tmp_path, cluster).run()
-    assert (tally.outcome, tally.rewritten) == (JobState.COMPLETE, 2_000)
+    assert (tally.outcome, tally.rewritten) == (JobState.COMPLETE, ROWS)
     assert key_ids(project) == {project.active_data_key_id}
     told, secrets = dask.noted.read_bytes(), secrets_of(project, tmp_path)
     assert b"ReencryptRecipe" in told, "it is read as it is"
@@ -52,7 +52,7 @@ def test_a_killed_worker_s_part_goes_on_with_another(dask: DaskServers, tmp_path
         killed = threads.submit(kill)
         tally = job_of(project, tmp_path, cluster, SLOW, notify=events.append).run()
         killed.result()
-    assert (tally.outcome, tally.rewritten) == (JobState.COMPLETE, 2_000)
+    assert (tally.outcome, tally.rewritten) == (JobState.COMPLETE, ROWS)
     assert any(isinstance(event, WorkerLost) for event in events)
     project.close()
 

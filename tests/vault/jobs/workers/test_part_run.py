@@ -26,6 +26,8 @@ from vault.jobs.workers.recipe import Supply
 from vault.jobs.workers.shared_pass import SharedPass
 from vault.jobs.workers.workers import WorkersOf
 
+pytestmark = pytest.mark.databases_in_turn
+
 NAME = JobName("capitals", "note")
 SETTINGS = JobSettings(patience=0.1, beat=0.05)
 

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine, insert, select, update
 
 from kms import Purpose
-from tests.vault.jobs.workers.crew_project import SETTINGS, job_of, key_ids, project_of
+from tests.vault.jobs.workers.crew_project import ROWS, SETTINGS, job_of, key_ids, project_of
 from vault.errors import JobError, JobRunningError
 from vault.jobs.events import Advanced, Event, Held, RowFailed, WorkerLost
 from vault.jobs.job_store import JobName, JobState, JobStore, JobWish
@@ -29,7 +29,7 @@ from vault.rows.raw_table import raw_table
 pytestmark = pytest.mark.postgres
 NAME = JobName("reencrypt", "visit")
 # Some seconds for the whole, so that something can happen meanwhile.
-SLOW = replace(SETTINGS, pace=PaceSettings(most_rows=20, rows_per_second=400))
+SLOW = replace(SETTINGS, pace=PaceSettings(most_rows=20, rows_per_second=ROWS // 5))
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def is_at_work(engine: Engine) -> bool:
     return row["state"] == "running" and row["seen"] > 0
 
 
-def until(true: Callable[[], object], seconds: float = 30) -> None:
+def until(true: Callable[[], object], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it never is"
@@ -72,11 +72,11 @@ def test_processes_of_a_pool_do_each_row_once(project: Project, tmp_path: Path) 
         tally = job_of(project, tmp_path, pool, notify=events.append).run()
         assert len(others()) == 2
     assert not others()
-    assert (tally.outcome, tally.rewritten, tally.remaining) == (JobState.COMPLETE, 2_000, 0)
+    assert (tally.outcome, tally.rewritten, tally.remaining) == (JobState.COMPLETE, ROWS, 0)
     assert key_ids(project) == {project.active_data_key_id}
-    assert [event.seen for event in events if isinstance(event, Advanced)][-1] == 2_000
+    assert [event.seen for event in events if isinstance(event, Advanced)][-1] == ROWS
     (row,) = JobStore(project.engine).all()
-    assert (row["part"], row["state"], row["seen"], row["rewritten"]) == ("whole", "complete", 2_000, 2_000)
+    assert (row["part"], row["state"], row["seen"], row["rewritten"]) == ("whole", "complete", ROWS, ROWS)
     with project.engine.connect() as connection:
         assert connection.execute(select(part_table)).all() == []
 
@@ -92,7 +92,7 @@ def test_a_killed_worker_s_part_goes_on_from_its_checkpoint(project: Project, tm
         killed = threads.submit(kill)
         tally = job_of(project, tmp_path, pool, SLOW, notify=events.append).run()
         killed.result()
-    assert (tally.outcome, tally.rewritten, tally.remaining) == (JobState.COMPLETE, 2_000, 0)
+    assert (tally.outcome, tally.rewritten, tally.remaining) == (JobState.COMPLETE, ROWS, 0)
     assert any(isinstance(event, WorkerLost) for event in events)
     assert key_ids(project) == {project.active_data_key_id}
 
@@ -106,7 +106,7 @@ def test_a_worker_that_is_asked_to_end_finishes_its_batch(project: Project, tmp_
         ended = threads.submit(end)
         tally = job_of(project, tmp_path, pool, SLOW).run()
         ended.result()
-    assert (tally.outcome, tally.rewritten) == (JobState.COMPLETE, 2_000)
+    assert (tally.outcome, tally.rewritten) == (JobState.COMPLETE, ROWS)
 
 
 def test_a_part_whose_workers_die_again_and_again_ends_the_run(project: Project, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_stop_of_the_run_reaches_all_workers_and_the_next_run_goes_on(projec
         begun: list[Event] = []
         second = job_of(project, tmp_path, pool, notify=begun.append).run()
     assert second.outcome is JobState.COMPLETE
-    assert first.rewritten + second.rewritten == 2_000, "each row was rewritten once"
+    assert first.rewritten + second.rewritten == ROWS, "each row was rewritten once"
     assert begun[0].seen == first.rewritten  # type: ignore[union-attr]
     assert begun[0].resumed  # type: ignore[union-attr]
 
@@ -193,7 +193,7 @@ def test_a_run_alone_goes_on_where_a_shared_one_stopped_and_the_other_way_round(
             assert len(connection.execute(select(job_table_of_jobs)).all()) == 1
         third = job_of(project, tmp_path, workers).run()
     assert third.outcome is JobState.COMPLETE
-    assert first + second.rewritten + third.rewritten == 2_000
+    assert first + second.rewritten + third.rewritten == ROWS
 
 
 def test_rows_that_cannot_be_done_are_told_and_let_go_of_when_they_can(project: Project, tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_rows_that_cannot_be_done_are_told_and_let_go_of_when_they_can(project: 
     with ThreadPoolExecutor(2) as threads:
         workers = WorkersOf(threads, 2)
         tally = job_of(project, tmp_path, workers, notify=events.append).run()
-        assert (tally.outcome, tally.failed, tally.rewritten) == (JobState.INCOMPLETE, 1, 1_999)
+        assert (tally.outcome, tally.failed, tally.rewritten) == (JobState.INCOMPLETE, 1, ROWS - 1)
         assert [event.key for event in events if isinstance(event, RowFailed)] == ["[7, 1]"]
         with project.engine.begin() as connection:
             connection.execute(update(raw).where(raw.c.person == 7).values(diagnosis=good))
@@ -278,7 +278,7 @@ def test_workers_whose_run_was_killed_end_by_themselves(tmp_path: Path, postgres
     with ThreadPoolExecutor(2) as threads:
         tally = job_of(project, tmp_path, WorkersOf(threads, 2)).run()
     assert tally.outcome is JobState.COMPLETE
-    assert tally.rewritten == 2_000 - before, "the parts went on from their checkpoints"
+    assert tally.rewritten == ROWS - before, "the parts went on from their checkpoints"
     with suppress(psutil.NoSuchProcess):
         [one.kill() for one in workers]
     project.close()

@@ -28,11 +28,14 @@ from sqlalchemy import (
     types,
 )
 
+from tests.sizes import sized
 from vault.jobs.walking.key_pages import key_of, page_statement, within
 from vault.jobs.walking.key_range import WHOLE, KeyRange
 from vault.jobs.walking.stored_key import job_table
 from vault.jobs.workers import splitting
 from vault.jobs.workers.splitting import evenly, split
+
+pytestmark = pytest.mark.databases_in_turn
 
 KINDS: dict[str, tuple[list[types.TypeEngine[Any]], st.SearchStrategy[Any]]] = {
     "int": ([BigInteger()], st.integers(-(2**63), 2**63 - 1)),
@@ -85,7 +88,7 @@ def keys_in(engine: Engine, table: Table, key_range: KeyRange) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(4, 8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_each_row_is_in_one_range_whatever_its_key(engine: Engine, kind: str, data: st.DataObject) -> None:
     kinds, values = KINDS[kind]
