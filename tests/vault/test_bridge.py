@@ -36,6 +36,8 @@ from vault.rows.arrays import key_bytes
 from vault.rows.raw_table import raw_table
 from vault.rows.scan import Batch, Scan
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 @pytest.fixture
 def project(tmp_path: Path, database_url: str) -> Iterator[Project]:

@@ -23,6 +23,8 @@ from vault.errors import DefinitionChangedError, UnknownGenerationError
 from vault.normalise import digits
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 NAME = FieldDefinition("patients", "name", "str/1", indexes=(BlindIndex(),))
 AGE = FieldDefinition("patients", "age", "int64/1")
 BOUND_AGE = replace(AGE, bound=(BoundColumn("id", "int64/1"),), generation=1)

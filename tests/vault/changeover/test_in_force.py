@@ -20,6 +20,8 @@ from vault.definitions.definition import FieldDefinition
 from vault.errors import ChangeoverError
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 NAME = FieldDefinition("patients", "name", "str/1", indexes=(BlindIndex(),))
 BIDX = Subject("patients", "name", "bidx")
 

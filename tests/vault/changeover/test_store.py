@@ -11,6 +11,8 @@ from vault.changeover.phase import Phase, Subject
 from vault.changeover.store import ChangeoverStore
 from vault.errors import ChangeoverError
 
+pytestmark = pytest.mark.databases_in_turn
+
 NAME = Subject("patients", "name", "bidx")
 PART = ("patients", "name")
 WHO = {"who": "operator@host", "why": "a test"}

@@ -15,6 +15,8 @@ from tests.vault.cli.conftest import CSV, Run
 from tests.vault.cli.test_rotating import pass_time
 from vault.cli.options import open_keys
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 def keys(run: Run, purpose: str = "data") -> list[dict[str, Any]]:
     return [key for key in json.loads(run("keys", "list", "--json").out) if key["purpose"] == purpose]

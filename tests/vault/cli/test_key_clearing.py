@@ -33,6 +33,8 @@ from vault.retirement.clearing import identity_of
 from vault.retirement.refused_keys import refused_keys
 from vault.rows.raw_table import raw_table
 
+pytestmark = pytest.mark.databases_in_turn
+
 ROWS = 1000
 PACE = PaceSettings()
 

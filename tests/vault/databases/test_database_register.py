@@ -14,6 +14,8 @@ from vault.databases.database_identity import DatabaseIdentity
 from vault.databases.database_register import DatabaseRegister
 from vault.databases.database_tables import database_table
 
+pytestmark = pytest.mark.databases_in_turn
+
 KEYRING, OTHER = bytes(15) + b"\x01", bytes(15) + b"\x02"
 CLINIC = DatabaseIdentity("postgresql://db.example:5432/clinic", "7 16384")
 FUTURE = datetime.now(UTC) + timedelta(days=3650)  # past the database's clock, so that the later one is this

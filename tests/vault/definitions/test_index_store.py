@@ -19,6 +19,8 @@ from vault.normalise import casefold
 from vault.rows.key_uses import pinned_slots
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 WHOLE = CompoundDefinition("patients", "whole", (CompoundPart("name", "str/1"), CompoundPart("born", "date/1")))
 SHARED = (BlindIndex(scope="who"),)
 NAME, ALIAS = (FieldDefinition("patients", column, "str/1", indexes=SHARED) for column in ("name", "alias"))

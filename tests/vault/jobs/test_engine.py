@@ -13,6 +13,7 @@ from sqlalchemy import Engine, RowMapping, Text, create_engine, delete, insert, 
 
 from kms import UnavailableError
 from tests.servers.databases import SERVERS
+from tests.sizes import sized
 from tests.vault.jobs.plain_work import NOTES, Capitals, bodies, write_notes
 from vault.errors import JobError, JobIncompleteError, JobRunningError
 from vault.jobs.engine import Job
@@ -26,7 +27,11 @@ from vault.jobs.tally import Tally
 from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.walking.stored_key import StoredKey
 
+pytestmark = pytest.mark.databases_in_turn
+
 NAME = JobName("capitals", "note")
+# Of a service that updates two rows while runs write them.
+ROUNDS = sized(60, 200)
 
 
 @pytest.fixture
@@ -67,6 +72,7 @@ def test_each_row_is_written_once_and_what_it_did_is_told(engine: Engine) -> Non
     assert [type(event) for event in events[-2:]] == [Proved, Ended]
 
 
+@pytest.mark.every_database
 def test_k12_01_what_changed_meanwhile_stays_and_is_looked_at_again(engine: Engine) -> None:
     write_notes(engine, ["a"] * 30)
 
@@ -81,6 +87,7 @@ def test_k12_01_what_changed_meanwhile_stays_and_is_looked_at_again(engine: Engi
     assert len(work.pages) == 6, "two passes of three pages"
 
 
+@pytest.mark.every_database
 def test_k12_03_rows_that_come_and_go_lose_nobody_a_place(engine: Engine) -> None:
     write_notes(engine, ["a"] * 200)
     next_key = iter(range(200, 400))
@@ -295,6 +302,7 @@ def test_it_pauses_and_goes_on_and_stops_as_others_wish(engine: Engine) -> None:
     assert store.all()[0]["state"] == JobState.STOPPED
 
 
+@pytest.mark.every_database
 def test_two_runs_at_once_the_second_says_so_and_leaves(engine: Engine) -> None:
     write_notes(engine, ["a"] * 50)
     refused: list[str] = []
@@ -343,6 +351,7 @@ Job(Capitals(), create_engine(sys.argv[1]), JobSettings(PaceSettings(most_rows=1
 """
 
 
+@pytest.mark.every_database
 def test_k12_08_a_killed_run_goes_on_where_it_was_and_each_row_is_written_once(engine: Engine) -> None:
     write_notes(engine, ["a"] * 100)
     url = engine.url.render_as_string(hide_password=False)
@@ -416,6 +425,7 @@ def cut_all(url: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("database_url", SERVERS, indirect=True)
 def test_connections_that_are_cut_in_the_middle_cost_nothing(database_url: str) -> None:
     engine = create_engine(database_url)
@@ -428,6 +438,7 @@ def test_connections_that_are_cut_in_the_middle_cost_nothing(database_url: str) 
     assert any(isinstance(event, Waiting) for event in events)
 
 
+@pytest.mark.every_database
 def test_a_database_that_stays_away_ends_the_run_with_what_to_do(engine: Engine, database_url: str) -> None:
     nowhere = {"sqlite": None, "postgresql": "postgresql+psycopg://u@127.0.0.1:1/x"}.get(
         engine.dialect.name, "mariadb+pymysql://u@127.0.0.1:1/x"
@@ -444,9 +455,10 @@ def test_a_database_that_stays_away_ends_the_run_with_what_to_do(engine: Engine,
         Job(Capitals(), create_engine(nowhere), settings(patience=0.1)).run()
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("database_url", SERVERS, indirect=True)
 def test_k12_10_a_service_that_holds_a_row_and_comes_back_for_another_never_fails(database_url: str) -> None:
-    """200 rounds: it updates row 5, and then 3, which the run may hold by then; a lock that it loses would raise."""
+    """ROUNDS: it updates row 5, and then 3, which the run may hold by then; a lock that it loses would raise."""
     engine, service = create_engine(database_url), create_engine(database_url)
     write_notes(engine, ["a"] * 12)
     ended, rounds = threading.Event(), 0
@@ -460,7 +472,7 @@ def test_k12_10_a_service_that_holds_a_row_and_comes_back_for_another_never_fail
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(again)
         try:
-            while rounds < 200 and not running.done():
+            while rounds < ROUNDS and not running.done():
                 with service.begin() as connection:
                     for row in (5, 3):
                         connection.execute(update(NOTES).where(NOTES.c.id == row).values(body=f"a{rounds}"))
@@ -470,11 +482,11 @@ def test_k12_10_a_service_that_holds_a_row_and_comes_back_for_another_never_fail
             ended.set()
         tallies = running.result(60)
     Job(Capitals("last"), engine, settings(6)).run().require_complete()
-    assert rounds == 200
+    assert rounds == ROUNDS
     assert len(tallies) > 3
     assert sum(tally.changed_meanwhile for tally in tallies) > 0, "they met"
     assert all(tally.remaining == 0 for tally in tallies if tally.outcome is JobState.COMPLETE)
-    assert bodies(engine) == ["A"] * 3 + ["A199", "A", "A199"] + ["A"] * 6
+    assert bodies(engine) == ["A"] * 3 + [f"A{ROUNDS - 1}", "A", f"A{ROUNDS - 1}"] + ["A"] * 6
 
 
 class Leased(Capitals):

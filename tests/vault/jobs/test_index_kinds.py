@@ -29,6 +29,8 @@ from vault.normalisers.parts import last_four
 from vault.rows.raw_table import raw_table
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 @pytest.fixture
 def people(database_url: str, tmp_path: Path) -> Iterator[People]:

@@ -9,6 +9,8 @@ from vault.jobs.job_tables import job_table_of_jobs, part_table
 from vault.jobs.parts import Parts, forget_parts
 from vault.jobs.walking.key_range import KeyRange
 
+pytestmark = pytest.mark.databases_in_turn
+
 NAME = JobName("reencrypt", "visit")
 RANGES = [KeyRange(None, (10, "a")), KeyRange((10, "a"), (20, "b")), KeyRange((20, "b"), None)]
 

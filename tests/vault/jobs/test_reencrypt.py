@@ -32,6 +32,8 @@ from vault.project import Project
 from vault.rows.raw_table import raw_table
 from vault.rows.scan import key_id_of
 
+pytestmark = pytest.mark.databases_in_turn
+
 PERSONS = 50
 
 

@@ -19,6 +19,8 @@ from vault.jobs.row_keyrings import NOBODYS, OneKeyring, TenantKeyrings, keys_go
 from vault.rows.raw_table import raw_table
 from vault.rows.scan import key_id_of
 
+pytestmark = pytest.mark.databases_in_turn
+
 ROWS = 12
 
 

@@ -21,6 +21,8 @@ from vault.project import Project
 from vault.rows.header_counts import Made
 from vault.rows.raw_table import raw_table
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 @pytest.fixture
 def project(tmp_path: Path, database_url: str) -> Iterator[Project]:

@@ -10,6 +10,8 @@ from vault.maintenance.record_tables import maintenance_table
 from vault.maintenance.records import MaintenanceRecords
 from vault.maintenance.step import Outcome, Result, Step
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 def test_before_anything_was_recorded_there_is_nothing_and_no_table(records: MaintenanceRecords) -> None:
     assert records.read() == {}

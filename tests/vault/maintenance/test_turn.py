@@ -12,6 +12,8 @@ from vault.jobs.job_store import JobStore
 from vault.jobs.job_tables import job_table_of_jobs
 from vault.maintenance.turn import turn
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 @pytest.fixture
 def engine(database_url: str) -> Engine:

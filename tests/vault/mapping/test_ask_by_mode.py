@@ -13,6 +13,8 @@ from vault.mapping import find, find_all, term_columns, via
 from vault.mapping.ask_by_mode import AskedPlaintext
 from vault.modes.mode import Mode
 
+pytestmark = pytest.mark.databases_in_turn
+
 ANN, BEN, CLEO = "plain§ann", "plain§ben", "plain§cleo"
 other = aliased(Patient)
 inner = select(Patient.id, Patient.ssn, term_columns(Patient.ssn)[0]).subquery()

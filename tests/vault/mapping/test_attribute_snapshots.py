@@ -12,6 +12,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from vault import BlindIndex, Sealed
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 class Base(DeclarativeBase):
     pass

@@ -53,6 +53,8 @@ from vault.normalise import casefold
 from vault.opened import OpenedVault
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 P = Person.__table__
 Other = aliased(Person)
 

@@ -14,6 +14,8 @@ from vault.errors import ModeChangedError
 from vault.mapping.compiled_modes import mode_in_force, mode_of_compiled
 from vault.modes.mode import Mode
 
+pytestmark = pytest.mark.databases_in_turn
+
 ASKED = select(Patient.ssn).where(Patient.id == 1)
 
 

@@ -30,6 +30,8 @@ from vault.mapping.table_plan import plan_of
 from vault.opened import OpenedVault
 from vault.rows.raw_table import raw_table
 
+pytestmark = pytest.mark.databases_in_turn
+
 T = Patient.__table__
 BORN, LATER = date(1980, 1, 1), date(1981, 2, 2)
 ANN, BOB = "plain§Ann", "plain§Bob"

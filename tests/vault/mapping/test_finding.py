@@ -30,10 +30,13 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_column
 
+from tests.sizes import sized
 from tests.vault.mapping.ward import Base, Doctor, Patient
 from vault import BlindIndex, Sealed, find, find_all, term_columns, via
 from vault.errors import DefinitionError, InvalidValueError, SealedColumnError
 from vault.rows.raw_table import raw_table
+
+pytestmark = pytest.mark.databases_in_turn
 
 T = Patient.__table__
 Again = aliased(Patient)
@@ -352,7 +355,7 @@ def test_rows_are_unique_by_several_columns_together(ward: Session) -> None:
         ward.flush()
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(6, 15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, 12), max_size=40), st.integers(1, 7), st.integers(0, 12))
 def test_any_page_size_finds_the_same_rows(quick: Engine, values: list[int], rows_a_page: int, asked: int) -> None:
     Base.metadata.drop_all(quick)

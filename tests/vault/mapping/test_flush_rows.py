@@ -12,6 +12,8 @@ from vault.errors import SealedColumnError
 from vault.mapping import Sealed, flush_rows
 from vault.mapping.flush_rows import known_row
 
+pytestmark = pytest.mark.databases_in_turn
+
 KEY = uuid.UUID(int=9)
 T = Income.__table__
 

@@ -42,6 +42,8 @@ from tests.vault.mapping.driver_spy import DriverSpy
 from vault.errors import SealedColumnError
 from vault.mapping.guard import touches_sealed
 
+pytestmark = pytest.mark.databases_in_turn
+
 P = Person.__table__
 IN_PYTHON = "Python after reading"
 LOOKS_SEALED = b"\x01\0key!" + 28 * b"." + "plain§".encode()

@@ -12,6 +12,8 @@ from tests.vault.mapping.migrating import Migration, Patient
 from vault.mapping.hide_details import without_details
 from vault.modes.mode import Mode
 
+pytestmark = pytest.mark.databases_in_turn
+
 SECRET = "plain§s3cr3t-∆"
 
 

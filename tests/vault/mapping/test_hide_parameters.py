@@ -16,6 +16,8 @@ from vault.mapping import Sealed
 from vault.opened import OpenedVault
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 SECRET = "s3cr3t-∆"
 
 

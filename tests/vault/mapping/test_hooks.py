@@ -12,6 +12,8 @@ from tests.vault.mapping.clinic import Visit
 from vault.errors import SealedColumnError
 from vault.mapping import Sealed, hooks, term_columns
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 def test_the_first_sealed_type_puts_the_hooks_on_every_engine() -> None:
     Sealed(Text)

@@ -7,6 +7,8 @@ from vault import BlindIndex, CompoundIndex, Sealed, attach
 from vault.errors import DefinitionError
 from vault.opened import OpenedVault
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 def table_with(column: str, index: str = "bidx") -> Table:
     return Table(

@@ -29,6 +29,8 @@ from vault.errors import InvalidValueError, NotSealedError, UnknownGenerationErr
 from vault.opened import OpenedVault
 from vault.rows.raw_table import raw_table
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 class Base(DeclarativeBase):
     pass

@@ -33,6 +33,8 @@ from vault.errors import CannotOpenError, RowBindingError, SealedColumnError
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
 
+pytestmark = pytest.mark.databases_in_turn
+
 T = Income.__table__
 Other = aliased(Income)
 ONE, TWO = uuid.UUID(int=1), uuid.UUID(int=2)

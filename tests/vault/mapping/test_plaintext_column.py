@@ -31,6 +31,8 @@ from vault.mapping.table_plan import plan_of
 from vault.modes.mode import Mode
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 P = Patient.__table__
 
 

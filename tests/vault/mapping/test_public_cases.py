@@ -37,6 +37,8 @@ from tests.vault.mapping.clinic import Person
 from vault import BlindIndex, Sealed, attach, casefold, email, find_all, open_vault, phone, via
 from vault.errors import InvalidValueError
 
+pytestmark = pytest.mark.databases_in_turn
+
 ROOT = Path(__file__).parents[3]
 
 

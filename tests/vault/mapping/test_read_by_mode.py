@@ -13,6 +13,8 @@ from vault.mapping import Sealed
 from vault.mapping.term_column import as_stored, as_target
 from vault.modes.mode import Mode
 
+pytestmark = pytest.mark.databases_in_turn
+
 modes = pytest.mark.parametrize("mode", Mode, ids=lambda mode: mode.value)
 
 

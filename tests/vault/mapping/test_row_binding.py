@@ -11,6 +11,8 @@ from tests.vault.mapping.clinic import Income, Letter, Person
 from vault.errors import SealedColumnError
 from vault.mapping.row_binding import pinned_row, pins_of, refuse_missing
 
+pytestmark = pytest.mark.databases_in_turn
+
 T = Income.__table__
 
 

@@ -33,6 +33,8 @@ from vault.opened import OpenedVault
 from vault.sealed.envelope import looks_sealed
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 P = Person.__table__
 PLAIN = Table("noted", MetaData(), Column("id", Integer, primary_key=True))
 Write = Callable[[Session], Any]

@@ -48,6 +48,8 @@ from vault.mapping import Sealed, definition_of
 from vault.opened import OpenedVault
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 P = Person.__table__
 
 

@@ -13,6 +13,8 @@ from tests.vault.mapping.ward import Base, Doctor, Patient
 from vault import BlindIndex, Sealed, attach, casefold
 from vault.errors import IndexChangedError, SealedColumnError
 
+pytestmark = pytest.mark.databases_in_turn
+
 ANN, BOB, EVE = "plain§Ann", "plain§Bob", "plain§Eve"
 
 

@@ -10,6 +10,8 @@ from tests.vault.mapping.clinic import Person
 from tests.vault.mapping.driver_spy import DriverSpy
 from vault.errors import SealedColumnError
 
+pytestmark = pytest.mark.databases_in_turn
+
 A, B = "plain§a", "plain§b"
 Q = bindparam("q")
 OTHER = aliased(Person)

@@ -16,6 +16,8 @@ from vault.mapping.term_type import Term
 from vault.normalisers.parts import last_four
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 P = Person.__table__
 
 

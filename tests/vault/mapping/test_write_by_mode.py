@@ -16,6 +16,8 @@ from vault.errors import InvalidValueError, SealedColumnError
 from vault.modes.mode import Mode
 from vault.opened import OpenedVault
 
+pytestmark = pytest.mark.databases_in_turn
+
 P = Patient.__table__
 OLD, NEW, OTHER = "plain§old", "plain§new", "plain§other"
 Write = Callable[[Session], Any]

@@ -15,6 +15,8 @@ from vault.databases.database_register import DatabaseRegister
 from vault.retirement.clearance_tables import clearance_table
 from vault.retirement.clearances import Clearances
 
+pytestmark = pytest.mark.databases_in_turn
+
 KEYRING, KEY, OTHER = bytes(15) + b"\x01", b"\x01" * 4, b"\x02" * 4
 A, B = DatabaseIdentity("a", "", "run 1"), DatabaseIdentity("b", "", "run 2")
 T = datetime(2026, 1, 1, tzinfo=UTC)

@@ -14,6 +14,7 @@ from sqlalchemy import func, select, text, update
 from sqlalchemy.orm import Session
 
 from kms.key_record import Purpose
+from tests.sizes import sized
 from tests.vault.jobs.two_columns_tables import BORN, MAIL, Client, Clients, clients
 from tests.vault.phases import set_phase
 from vault.changeover.phase import Phase, Subject
@@ -26,6 +27,9 @@ from vault.mapping import definition_of
 from vault.modes.recorded_modes import PLAINTEXT, SEALED, subject_of_field
 
 ROOT = Path(__file__).parents[4]
+ROWS = sized(200, 1000)
+
+pytestmark = pytest.mark.databases_in_turn
 
 
 @pytest.fixture
@@ -45,26 +49,27 @@ def whole(made: Clients, value: str | None) -> tuple[Any, ...]:
     return (value, value, *made.terms(value)) if value is not None else (None,) * 4
 
 
-def test_a_thousand_rows_are_sealed_once(at: Clients) -> None:
+@pytest.mark.every_database
+def test_all_rows_are_sealed_once(at: Clients) -> None:
     """K09-01: run 1 reports 1,000, run 2 reports 0; reads before and after follow the mode."""
-    at.plain({n: f"A{n}@x" for n in range(1000)} | {1000: None})
+    at.plain({n: f"A{n}@x" for n in range(ROWS)} | {ROWS: None})
     with Session(at.engine) as session:
         assert session.scalar(select(Client.mail).where(Client.id == 7)) == "A7@x"
-    assert at.run(Backfill(MAIL, at.opened)).rewritten == 1000
+    assert at.run(Backfill(MAIL, at.opened)).rewritten == ROWS
     second = at.run(Backfill(MAIL, at.opened))
     assert (second.rewritten, second.remaining, second.failed, second.outcome) == (0, 0, 0, JobState.COMPLETE)
     stored = at.stored()
-    assert all(stored[n] == whole(at, f"A{n}@x") for n in range(0, 1000, 37))
-    assert stored[1000] == whole(at, None)
+    assert all(stored[n] == whole(at, f"A{n}@x") for n in range(0, ROWS, 37))
+    assert stored[ROWS] == whole(at, None)
     to_phase(at, Phase.DUAL_ASK_NEW)
     with Session(at.engine) as session:
         assert session.scalars(select(Client.id).where(Client.mail == "a7@X")).all() == [7]  # by the index's rule
-        assert session.scalar(select(func.count(Client.mail))) == 1000
+        assert session.scalar(select(func.count(Client.mail))) == ROWS
 
 
 def test_a_run_that_is_killed_is_gone_on_with(at: Clients, tmp_path: Path) -> None:
     """K09-03: SIGKILL in the middle; the rerun does the rest, and all have their terms."""
-    at.plain({n: f"A{n}@x" for n in range(1000)})
+    at.plain({n: f"A{n}@x" for n in range(ROWS)})
     program = textwrap.dedent(f"""
         from sqlalchemy import create_engine
         from kms import Keyring, KeyStore, open_provider
@@ -80,7 +85,7 @@ def test_a_run_that_is_killed_is_gone_on_with(at: Clients, tmp_path: Path) -> No
         store = KeyStore.from_url({str(at.opened.key_store.engine.url)!r})
         opened = OpenedVault(Keyring.open(store, open_provider("local:{tmp_path / "kek"}"), "main"), store)
         engine = create_engine({at.engine.url.render_as_string(hide_password=False)!r})
-        pace = PaceSettings(most_rows=50, rows_per_second=400)
+        pace = PaceSettings(most_rows={ROWS // 20}, rows_per_second={ROWS // 4})
         Job(Backfill(MAIL, opened), engine, JobSettings(pace)).run()
     """)
     run = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
@@ -89,17 +94,17 @@ def test_a_run_that_is_killed_is_gone_on_with(at: Clients, tmp_path: Path) -> No
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             with at.engine.connect() as connection:
-                if (connection.scalar(sealed) or 0) >= 500:
+                if (connection.scalar(sealed) or 0) >= ROWS // 2:
                     break
-            time.sleep(0.02)
+            time.sleep(0.05)
     finally:
         run.send_signal(signal.SIGKILL)
         run.wait()
     with at.engine.connect() as connection:
         done = connection.scalar(sealed)
     assert done is not None
-    assert 500 <= done < 1000
-    assert at.run(Backfill(MAIL, at.opened), silence=0.5).rewritten == 1000 - done
+    assert ROWS // 2 <= done < ROWS
+    assert at.run(Backfill(MAIL, at.opened), silence=0.5).rewritten == ROWS - done
     assert all(stored == whole(at, f"A{n}@x") for n, stored in at.stored().items())
 
 

@@ -18,6 +18,8 @@ from vault.jobs.migrating.clear import ALONE, OTHER, Clear
 from vault.jobs.migrating.two_columns import TwoColumns
 from vault.jobs.quarantine import listed
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 @pytest.fixture
 def at(tmp_path: Path, database_url: str) -> Iterator[Clients]:

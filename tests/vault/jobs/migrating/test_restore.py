@@ -15,6 +15,8 @@ from vault.jobs.job_store import JobState
 from vault.jobs.migrating.restore import Restore
 from vault.jobs.quarantine import listed
 
+pytestmark = pytest.mark.databases_in_turn
+
 
 @pytest.fixture
 def at(tmp_path: Path, database_url: str) -> Iterator[Clients]:

@@ -23,6 +23,8 @@ from vault.jobs.reindexing.index_steps import IndexSteps
 from vault.mapping import Sealed
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 TABLE = person_table(BlindIndex())
 
 

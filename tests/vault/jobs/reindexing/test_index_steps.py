@@ -14,7 +14,9 @@ from sqlalchemy.exc import IntegrityError
 
 from kms.errors import LeaseExpiredError
 from kms.key_record import Purpose
-from tests.servers.databases import SERVERS
+from tests.pairwise import covering_params
+from tests.servers.databases import DATABASES, SERVERS
+from tests.sizes import sized
 from tests.vault.jobs.indexed_people import LEASE, SSN, People, Process, definition_in, person_table
 from vault.changeover.guard import drop_guard, is_guarded, make_guard
 from vault.changeover.phase import Phase
@@ -37,7 +39,13 @@ from vault.normalisers.parts import last_four
 from vault.terms.term import BlindIndex
 
 EXACT = BlindIndex()
-ROWS, WORKERS = 60, 8
+ROWS, WORKERS = sized(20, 60), sized(3, 8)
+# Seconds that a worker rests between two rounds: it is to be there at each step, not to keep a processor busy.
+REST = sized(50, 0) / 1000
+# To a new key, or to another normaliser and width.
+MOVES = (pytest.param(False, id="key"), pytest.param(True, id="normaliser"))
+
+pytestmark = pytest.mark.databases_in_turn
 
 
 @pytest.fixture
@@ -64,8 +72,14 @@ def to_the_end(steps: IndexSteps) -> Standing:
         if standing.is_done:
             return standing
         assert standing.ready_at is not None, standing.reason
-        time.sleep(0.1)
+        pause(standing)
     raise AssertionError("it takes too long")
+
+
+def pause(standing: Standing) -> None:
+    """Until it may go on, where it says when."""
+    left = (standing.ready_at - datetime.now(UTC)).total_seconds() if standing.ready_at else 0.0
+    time.sleep(max(0.05, left))
 
 
 def test_k11_05_a_rotation_of_the_index_key_that_stops_half_way(people: People) -> None:
@@ -107,7 +121,10 @@ def stops_at_50(steps: IndexSteps, people: People) -> None:
         steps.forward()
 
 
-@pytest.mark.parametrize("merged", [False, True], ids=["key", "normaliser"])
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("database_url", "merged"), covering_params(DATABASES, MOVES, together=1), indirect=["database_url"]
+)
 def test_no_row_is_missed_or_doubled_while_an_index_moves(people: People, merged: bool) -> None:
     """There and back again: from a to b by a new key, or to another normaliser and width, and from b to a."""
     table = person_table(EXACT)
@@ -158,7 +175,7 @@ class Traffic:
         chance, key, round_ = random.Random(number), 1000 + number, 0
         try:
             self._patiently(self._any(chance).insert, key, f"worker {number} 0")
-            while not self._stop.is_set():
+            while not self._stop.wait(REST):
                 round_ += 1
                 self._round(chance, number, key, round_)
                 self.rounds += 1
@@ -314,11 +331,12 @@ def until(go: Callable[[], Standing], phase: Phase | None) -> None:
     """As an operator who types the command again until it is that far; None: done."""
     deadline = time.monotonic() + 60
     while True:
-        now = go().changeover
+        standing = go()
+        now = standing.changeover
         if (now and now.phase) == phase or time.monotonic() > deadline:
             assert (now and now.phase) == phase
             return
-        time.sleep(0.1)
+        pause(standing)
 
 
 def test_a_command_that_dies_when_the_old_index_is_dropped_can_be_taken_back_and_stays_unique(people: People) -> None:

@@ -22,6 +22,8 @@ from vault.jobs.tally import Tally
 from vault.normalisers.parts import last_four
 from vault.terms.term import BlindIndex
 
+pytestmark = pytest.mark.databases_in_turn
+
 B = SlotMove("bidx", "b", ("ssn",))
 
 

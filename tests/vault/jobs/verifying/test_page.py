@@ -9,6 +9,8 @@ from vault.jobs.verifying.page import MOST_KEYS, InOrder, OfKeys, Page, read_row
 from vault.jobs.walking.key_range import KeyRange
 from vault.jobs.walking.stored_key import as_declared, job_table
 
+pytestmark = pytest.mark.databases_in_turn
+
 ROWS = 25
 plain = Table(
     "thing",

@@ -22,6 +22,8 @@ from vault.jobs.verifying.row_check import RowCheck
 from vault.opened import OpenedVault
 from vault.rows.raw_table import raw_table
 
+pytestmark = pytest.mark.databases_in_turn
+
 PATIENTS, DOCTORS = Patient.__table__, Doctor.__table__
 QUICK = Argon2id(memory_kib=7168, iterations=5, lanes=1)
 Wrong = list[tuple[Any, str, str]]

@@ -27,6 +27,8 @@ from vault.project import Project
 from vault.rows.raw_table import raw_table
 from vault.sample_size import Sample
 
+pytestmark = pytest.mark.databases_in_turn
+
 PERSONS = 50
 TERM = "national_id_bidx_a"
 

@@ -14,6 +14,8 @@ from vault.jobs.quarantine import listed
 from vault.jobs.verifying.finding import Finding, FindingKind
 from vault.jobs.verifying.verify_record import Kept, NotKept
 
+pytestmark = pytest.mark.databases_in_turn
+
 NAME = JobName("verify", "visit")
 
 

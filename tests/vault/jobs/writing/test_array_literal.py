@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine
 
+from tests.sizes import sized
 from vault.jobs.writing.array_literal import array_literal
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
@@ -31,7 +32,7 @@ def test_an_empty_column_is_an_empty_array() -> None:
 
 
 @pytest.mark.postgres
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=sized(20, 50), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     st.lists(st.none() | texts),
     st.lists(st.none() | st.binary()),

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine
 
+from tests.sizes import sized
 from vault.jobs.writing.binary_array import BinaryArray, binary_array, send_binary_arrays
 
 BYTES = st.lists(st.binary(max_size=40), min_size=1)
@@ -34,7 +35,9 @@ def test_every_member_arrives_as_it_is(postgres_url: str, kind: str, members: st
         driver: Any = connection.connection.driver_connection
         assert send_binary_arrays(driver)
 
-        @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+        @settings(
+            suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=sized(20, 50)
+        )
         @given(members)
         def check(values: list[Any]) -> None:
             array = binary_array(values, kind)

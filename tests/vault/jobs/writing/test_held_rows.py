@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, LargeBinary, Text, event
 
 from tests.servers.databases import SERVERS
+from tests.sizes import sized
 from tests.vault.jobs.writing.stored_rows import a_table, all_changed, database, read, write
 from vault.jobs.change import Change
 from vault.jobs.short_transaction import short_transaction
@@ -235,7 +236,7 @@ def test_several_columns_are_compared_and_others_set(database_url: str) -> None:
         }
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=sized(15, 40), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.one_of(st.none(), st.binary(max_size=5)), min_size=1, max_size=30), st.data())
 def test_exactly_the_rows_that_are_as_they_were_read_are_written(
     tmp_path: Path, values: list[bytes | None], data: st.DataObject

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine
 
+from tests.sizes import sized
 from vault.jobs.writing.mariadb_literal import mariadb_literal
 
 first, last = datetime(1000, 1, 1), datetime(9999, 12, 31)  # noqa: DTZ001  # MariaDB has no zones
@@ -27,7 +28,7 @@ values = st.one_of(
 
 
 @pytest.mark.mariadb
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=sized(40, 150), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(values, min_size=1, max_size=20))
 def test_mariadb_reads_what_was_written(mariadb_url: str, rows: list[Any]) -> None:
     engine = create_engine(mariadb_url)
