@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from dp.bounding import MAX_CAP
 from dp.request import NAME_CHARACTERS
 from vault.expression import Column, Expression
 from vault.policy.allowance import Allowance, Group, Person, Windows
@@ -90,8 +91,8 @@ class DatasetPolicy(Section):
 
     table: Name
     unit: Name
-    rows_per_unit: Annotated[int, Field(ge=1)]
-    groups_per_unit: Annotated[int, Field(ge=1)] = 1
+    rows_per_unit: Annotated[int, Field(ge=1, le=MAX_CAP)]
+    groups_per_unit: Annotated[int, Field(ge=1, le=MAX_CAP)] = 1
     lifetime_nano: Annotated[NanoEpsilon, Field(alias="lifetime_epsilon")]
     lifetime_atto_delta: Annotated[AttoDelta, Field(alias="lifetime_delta")] = 0
     least_nano: Annotated[NanoEpsilon | None, Field(alias="least_epsilon")] = None

@@ -67,10 +67,12 @@ def test_declared_groups_of_two_columns_are_all_pairs() -> None:
     assert dataset.group_labels(()) == ((),)
 
 
-@pytest.mark.parametrize("written", ["0", "-1", "true", '"5"', "1.5"])
-def test_caps_are_whole_numbers_from_one(written: str) -> None:
+@pytest.mark.parametrize("written", ["0", "-1", "true", '"5"', "1.5", "2147483648"])
+def test_caps_are_whole_numbers_that_noise_can_be_made_for(written: str) -> None:
     (fault,) = faults_after(("rows_per_unit = 5", f"rows_per_unit = {written}"))
     assert fault.startswith("dataset.rand.rows_per_unit: ")
+    (fault,) = faults_after(("rows_per_unit = 5", f"rows_per_unit = 5\ngroups_per_unit = {written}"))
+    assert fault.startswith("dataset.rand.groups_per_unit: ")
 
 
 def test_the_deadline_is_half_a_minute_unless_given() -> None:
