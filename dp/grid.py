@@ -1,22 +1,26 @@
-"""The grid: the declared integers that values are rounded and clamped to before anything is added up."""
+"""The grid: the declared integers that values are rounded and clamped to before anything is added up.
+
+A policy is read by every command, and few put values on its grids: numpy waits for those (quantising.py).
+"""
+
+from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, Literal, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from dp.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # A float64 holds every integer up to 2**53, and every half up to 2**52: rounding is exact up to here.
 MAX_FLOAT_BOUND: Final = 2**52
 # The sum of two still fits a signed 64-bit integer, so that u - l and a distance from the mid-point do.
 MAX_INT_BOUND: Final = 2**62
-# numpy is called on pieces of this many values, so that they stay in the processor's cache.
-_BLOCK: Final = 2**15
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,2})?", re.ASCII)
 
@@ -88,12 +92,9 @@ class Grid:
         and divided by its numerator in binary64 (each correctly rounded, value by value), so that a value within a
         few units in the last place of a half step may go to either side; which one depends on the value alone.
         """
-        steps = np.empty(len(values), dtype=np.int64)
-        if values.dtype.type is np.int64:
-            _quantise_ints(values.astype(np.int64, copy=False), self, steps)
-        else:
-            _quantise_floats(values.astype(np.float64, copy=False), self, steps)
-        return steps
+        from dp.quantising import quantised
+
+        return quantised(values, self.step, self.lower, self.upper)
 
     def as_floats(self, values: NDArray[np.float64], work: NDArray[np.float64]) -> NDArray[np.float64]:
         """quantise() of one piece, as whole numbers in float64, with NaN where there is none. Bounds
@@ -101,61 +102,9 @@ class Grid:
 
         work: at least as long as the piece; the result is its beginning. Warnings of numpy are the caller's to silence.
         """
-        times, over = float(self.step.denominator), float(self.step.numerator)
-        scaled = work[: len(values)]
-        np.multiply(values, times, out=scaled)
-        if over != 1.0:
-            np.divide(scaled, over, out=scaled)
-        # The bounds are whole, so clamping before rounding gives the same, and infinities never reach a cast.
-        np.clip(scaled, float(self.lower), float(self.upper), out=scaled)
-        return np.rint(scaled, out=scaled)
+        from dp.quantising import as_floats
 
-
-def has_place(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.bool_] | None:
-    """Which values are numbers, or None when all are."""
-    if values.dtype.type is np.int64:
-        return None
-    missing = np.isnan(values)
-    return ~missing if missing.any() else None
-
-
-def _quantise_floats(values: NDArray[np.float64], grid: Grid, steps: NDArray[np.int64]) -> None:
-    # Beyond 2**53 a bound as a float may lie outside: then the integers are clamped once more.
-    low = float(grid.lower)
-    inexact = int(low) != grid.lower or int(float(grid.upper)) != grid.upper
-    work = np.empty(min(_BLOCK, len(values)))
-    with np.errstate(all="ignore"):
-        for start in range(0, len(values), _BLOCK):
-            scaled = grid.as_floats(values[start : start + _BLOCK], work)
-            if np.isnan(scaled.min()):
-                scaled[np.isnan(scaled)] = low
-            steps[start : start + _BLOCK] = scaled
-    if inexact:
-        np.clip(steps, grid.lower, grid.upper, out=steps)
-
-
-def _quantise_ints(values: NDArray[np.int64], grid: Grid, steps: NDArray[np.int64]) -> None:
-    times, over = grid.step.denominator, grid.step.numerator
-    # Clamping to the whole numbers just outside the bounds first changes no result, since rounding is monotone.
-    low = max(grid.lower * over // times, -(2**63))
-    high = min(-(-grid.upper * over // times), 2**63 - 1)
-    if low > 2**63 - 1 or high < -(2**63):
-        steps[:] = grid.lower if low > 0 else grid.upper
-        return
-    near = np.clip(values, low, high)
-    if over == times == 1:
-        steps[:] = near
-    elif over == 1 and max(abs(low), abs(high), 1) * times < 2**63:
-        np.clip(near * np.int64(times), grid.lower, grid.upper, out=steps)
-    elif max(abs(low), abs(high), 1) * times + 2 * over < 2**63:  # decided by the declared grid alone
-        whole, rest = np.divmod(near * np.int64(times), np.int64(over))
-        rest *= 2
-        odd = (whole & 1) == 1
-        steps[:] = whole + ((rest > over) | ((rest == over) & odd))
-        np.clip(steps, grid.lower, grid.upper, out=steps)
-    else:
-        exact = (round(Fraction(value * times, over)) for value in near.tolist())
-        steps[:] = [min(max(value, grid.lower), grid.upper) for value in exact]
+        return as_floats(values, work, self.step, self.lower, self.upper)
 
 
 def _steps(name: str, value: Exact, step: Fraction) -> int:

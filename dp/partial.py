@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dp.chunk import Chunk
 from dp.errors import ParameterError
-from dp.grid import Grid, has_place
+from dp.grid import Grid
+from dp.quantising import has_place
 from dp.tie_break import unit_words
 
 __all__ = ["NO_KIND", "Partial"]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts, group_sums
-from dp.grid import Grid, has_place
+from dp.grid import Grid
+from dp.quantising import has_place
 
 # numpy is called on pieces of this many values, so that they stay in the processor's cache.
 _BLOCK: Final = 2**15

@@ -4,10 +4,9 @@ import struct
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from vault.codec import Codec
 from vault.codecs.integer import exact_int
+from vault.codecs.numpy_scalar import is_numpy_scalar
 from vault.errors import InvalidValueError
 
 __all__ = ["FLOAT64"]
@@ -23,7 +22,7 @@ def exact_float(value: object) -> float:
     """
     if isinstance(value, float):
         return float.__pos__(value)  # a plain float, whatever a subclass overrides
-    number = value if isinstance(value, np.floating) else exact_int(value)
+    number = value if is_numpy_scalar(value, "floating") else exact_int(value)
     if number is None:
         raise InvalidValueError(f"float64/1 holds float, not {type(value).__name__}")
     try:
@@ -59,7 +58,7 @@ def decode_many(parts: Sequence[bytes]) -> list[Any]:
     """All at once. Raises: ValueError unless each has 8 bytes."""
     if set(map(len, parts)) - {BINARY64_BYTES}:
         raise ValueError("float64/1 is 8 bytes")
-    return list(np.frombuffer(b"".join(parts), "<f8").tolist())
+    return list(struct.unpack(f"<{len(parts)}d", b"".join(parts)))
 
 
 FLOAT64 = Codec("float64/1", encode, decode, equality, decode_many, width=BINARY64_BYTES)

@@ -4,9 +4,8 @@ import struct
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from vault.codec import Codec
+from vault.codecs.numpy_scalar import is_numpy_scalar
 from vault.errors import InvalidValueError
 
 __all__ = ["INT64", "exact_int"]
@@ -21,7 +20,7 @@ def exact_int(value: object) -> int | None:
         return None
     if isinstance(value, int):
         return int.__pos__(value)  # a plain int, whatever a subclass overrides
-    return int(value) if isinstance(value, np.integer) else None
+    return int(value) if is_numpy_scalar(value, "integer") else None
 
 
 def encode(value: object) -> bytes:
@@ -45,7 +44,7 @@ def decode_many(parts: Sequence[bytes]) -> list[Any]:
     """All at once. Raises: ValueError unless each has 8 bytes."""
     if any(len(part) != INT64_BYTES for part in parts):
         raise ValueError("int64/1 is 8 bytes")
-    return list(np.frombuffer(b"".join(parts), "<i8").tolist())
+    return list(struct.unpack(f"<{len(parts)}q", b"".join(parts)))
 
 
 INT64 = Codec("int64/1", encode, decode, encode, decode_many, width=INT64_BYTES)

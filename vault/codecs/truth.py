@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
 from vault.codec import Codec
+from vault.codecs.numpy_scalar import is_numpy_scalar
 from vault.errors import InvalidValueError
 
 __all__ = ["BOOL"]
@@ -16,7 +15,7 @@ _TRUTH: Final = {b"\0": False, b"\1": True}
 
 def encode(value: object) -> bytes:
     """Raises: InvalidValueError for anything but bool and numpy.bool_; 0 and 1 are integers."""
-    if not isinstance(value, bool | np.bool_):
+    if not (isinstance(value, bool) or is_numpy_scalar(value, "bool_")):
         raise InvalidValueError(f"bool/1 holds bool, not {type(value).__name__}")
     return _BYTE[bool(value)]
 
