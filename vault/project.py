@@ -20,7 +20,7 @@ from kms import (
     RoutedProvider,
     open_routed,
 )
-from vault.attach import attach
+from vault.attaching import attach
 from vault.errors import PolicyError
 from vault.field import Field
 from vault.index.home import IndexHomes

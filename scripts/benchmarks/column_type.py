@@ -14,7 +14,7 @@ from sqlalchemy.types import TypeEngine
 from sqlalchemy_utils.types.encrypted.encrypted_type import AesGcmEngine, EncryptedType, FernetEngine
 
 from scripts.benchmarks.comparison import Comparison
-from vault.attach import attach
+from vault.attaching import attach
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
 

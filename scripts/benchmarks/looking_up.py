@@ -14,7 +14,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from scripts.benchmarks.comparison import Comparison
 from scripts.benchmarks.fresh_vault import fresh_vault
 from scripts.benchmarks.postgres_server import postgres_server
-from vault.attach import attach
+from vault.attaching import attach
 from vault.mapping import Sealed
 from vault.mapping.finding import find, find_all
 from vault.opened import OpenedVault

@@ -40,7 +40,7 @@ from scripts.benchmarks.fresh_vault import fresh_vault
 from scripts.benchmarks.mariadb_server import find_mariadb, mariadb_server
 from scripts.benchmarks.postgres_server import postgres_server
 from scripts.benchmarks.server_seconds import server_seconds
-from vault.attach import attach
+from vault.attaching import attach
 from vault.jobs.change import Failed
 from vault.jobs.changes import Changes
 from vault.jobs.collector import rare_collections

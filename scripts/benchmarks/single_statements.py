@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from scripts.benchmarks.comparison import Comparison
 from scripts.benchmarks.unrelated_statement import STATEMENTS, memory_engine, unrelated
-from vault.attach import attach
+from vault.attaching import attach
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
 from vault.terms.term import BlindIndex

@@ -13,7 +13,7 @@ from kms import Purpose
 from scripts.benchmarks.comparison import Comparison
 from scripts.benchmarks.fresh_vault import fresh_vault
 from scripts.benchmarks.postgres_server import postgres_server
-from vault.attach import attach
+from vault.attaching import attach
 from vault.jobs.verifying.page import InOrder
 from vault.jobs.verifying.row_check import RowCheck
 from vault.jobs.verifying.verify import Verify, VerifySettings

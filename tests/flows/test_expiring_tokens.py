@@ -17,7 +17,7 @@ from tests.pairwise import one_of
 from tests.servers.databases import DATABASES
 from tests.servers.openbao import BaoDev
 from tests.vault.projects import visit, write_policy
-from vault.attach import attach
+from vault.attaching import attach
 from vault.jobs.engine import Job
 from vault.jobs.events import Advanced, Event
 from vault.jobs.job_settings import JobSettings

@@ -15,7 +15,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from tests.servers import mariadb, postgres
 from tests.servers.databases import DATABASES, need_database
 from vault import CompoundIndex, equal_together, find, find_all, term_columns
-from vault.attach import attach
+from vault.attaching import attach
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
 from vault.terms.term import BlindIndex

@@ -17,7 +17,7 @@ from tests.kms.providers.transit import ONCE, Transit, transit_on, while_waiting
 from tests.servers.bao_server import BaoServer
 from tests.vault.cli.conftest import Run
 from tests.vault.projects import visit, write_policy
-from vault.attach import attach
+from vault.attaching import attach
 from vault.files.load import ROWS_A_STATEMENT, load
 from vault.opened import OpenedVault
 from vault.policy import Policy

@@ -12,7 +12,7 @@ from kms import Keyring, KeyStore, LeaseSettings, ProviderSettings, Purpose, Sec
 from kms.logins import AppRole
 from tests import forkserver
 from tests.vault.projects import make_project, visit
-from vault.attach import attach
+from vault.attaching import attach
 from vault.jobs.proof import prove
 from vault.jobs.reencrypt import Reencrypt
 from vault.opened import OpenedVault

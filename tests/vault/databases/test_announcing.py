@@ -12,7 +12,7 @@ from sqlalchemy.pool import NullPool, Pool, QueuePool
 from kms import Keyring, KeyStore, UnavailableError
 from tests.kms.scripted_provider import ScriptedProvider
 from tests.vault.projects import make_project, visit
-from vault.attach import attach
+from vault.attaching import attach
 from vault.databases.announcing import Announcing
 from vault.databases.database_identity import DatabaseIdentity
 from vault.databases.database_register import DatabaseRegister

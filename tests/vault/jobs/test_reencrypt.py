@@ -15,7 +15,7 @@ from tests.kms.rested import retire_and_destroy
 from tests.sizes import sized
 from tests.vault.projects import make_project, visit
 from vault import BlindIndex
-from vault.attach import attach
+from vault.attaching import attach
 from vault.errors import DestroyedKeyError, JobIncompleteError
 from vault.jobs.change import Change, Failed
 from vault.jobs.engine import Job

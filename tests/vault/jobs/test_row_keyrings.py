@@ -10,7 +10,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from kms import Purpose
 from tests.vault.tenancy import TENANTS, Account, Base, Patient, new_tenants
 from vault import Sealed, TenantVaults
-from vault.attach import attach
+from vault.attaching import attach
 from vault.jobs.engine import Job
 from vault.jobs.job_store import JobState
 from vault.jobs.quarantine import listed

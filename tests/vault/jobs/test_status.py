@@ -12,7 +12,7 @@ from kms.key_tables import seal_count_table
 from tests.vault import tenancy
 from tests.vault.phases import set_phase
 from tests.vault.projects import make_project, visit
-from vault.attach import attach
+from vault.attaching import attach
 from vault.changeover.phase import Phase, Subject
 from vault.jobs.status import Status, read_status
 from vault.jobs.verifying.row_check import RowCheck

@@ -11,7 +11,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from kms import LeaseSettings
 from tests.vault.mapping.conftest import new_vault
-from vault.attach import attach
+from vault.attaching import attach
 from vault.jobs.engine import Job
 from vault.jobs.job_settings import JobSettings
 from vault.jobs.tally import Tally

@@ -20,7 +20,7 @@ from tests.vault.mapping.migrating import Base as MigratingBase
 from tests.vault.mapping.migrating import Migration, SetModes
 from tests.vault.tenancy import new_tenants
 from vault import TenantVaults
-from vault.attach import attach
+from vault.attaching import attach
 from vault.modes.mode import Mode
 from vault.opened import OpenedVault
 

@@ -45,7 +45,7 @@ from kms.providers.local import create_key_file
 from tests.kms.manual_clock import ManualClock
 from tests.vault.mapping.clinic import Base, Employee, Income, Person, Visit
 from tests.vault.mapping.driver_spy import DriverSpy
-from vault.attach import attach
+from vault.attaching import attach
 from vault.errors import InvalidValueError, SealedColumnError
 from vault.mapping import Sealed, term_columns
 from vault.mapping.asked import Asked

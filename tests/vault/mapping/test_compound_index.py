@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session, aliased
 
 from tests.vault.mapping.ward import Base, Patient
 from vault import BlindIndex, CompoundIndex, Sealed, digits, equal_together, find_all
-from vault.attach import attach
+from vault.attaching import attach
 from vault.errors import DefinitionError, IndexChangedError, InvalidValueError, SealedColumnError
 from vault.mapping.table_plan import plan_of
 from vault.opened import OpenedVault

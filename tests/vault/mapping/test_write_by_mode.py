@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from tests.vault.mapping.migrating import Kinds, Migration, Patient, SetModes, Stay, expected
-from vault.attach import attach
+from vault.attaching import attach
 from vault.errors import InvalidValueError, SealedColumnError
 from vault.modes.mode import Mode
 from vault.opened import OpenedVault

@@ -20,7 +20,7 @@ from tests.servers.openbao import BaoDev
 from tests.vault.cli.conftest import Run
 from tests.vault.projects import visit, write_policy
 from tests.vault.restoration.copies import kinds, looked
-from vault.attach import attach
+from vault.attaching import attach
 from vault.opened import OpenedVault
 from vault.policy import Policy
 from vault.restoration.finding import FindingKind

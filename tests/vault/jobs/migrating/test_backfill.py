@@ -75,7 +75,7 @@ def test_a_run_that_is_killed_is_gone_on_with(at: Clients, tmp_path: Path) -> No
         from kms import Keyring, KeyStore, open_provider
         from kms.key_record import Purpose
         from tests.vault.jobs.two_columns_tables import MAIL
-        from vault.attach import attach
+        from vault.attaching import attach
         from vault.jobs.migrating.backfill import Backfill
         from vault.jobs.engine import Job
         from vault.jobs.job_settings import JobSettings

@@ -17,7 +17,7 @@ from kms import LeaseSettings
 from tests.servers.databases import SERVERS
 from tests.vault.jobs.two_columns_tables import MAIL, RAW, Client, Clients, clients
 from tests.vault.mapping.conftest import new_vault
-from vault.attach import attach
+from vault.attaching import attach
 from vault.errors import ChangeoverError
 from vault.jobs.engine import Job
 from vault.jobs.events import Advanced, Event

@@ -14,7 +14,7 @@ from tests.vault.mapping.conftest import new_vault
 from tests.vault.mapping.migrating import Base as MigratingBase
 from tests.vault.mapping.migrating import Kinds, Ward
 from tests.vault.phases import set_phase
-from vault.attach import attach
+from vault.attaching import attach
 from vault.changeover.phase import Phase
 from vault.errors import InvalidValueError, SealedColumnError
 from vault.jobs.engine import Job

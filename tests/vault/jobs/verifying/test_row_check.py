@@ -14,7 +14,7 @@ from tests.vault import tenancy
 from tests.vault.mapping.ward import Base, Doctor, Patient
 from tests.vault.phases import set_phase
 from vault import Argon2id, BlindIndex, CompoundIndex, Sealed, TenantVaults
-from vault.attach import attach
+from vault.attaching import attach
 from vault.changeover.phase import Phase, Subject
 from vault.errors import DefinitionError
 from vault.jobs.verifying.page import InOrder

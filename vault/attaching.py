@@ -1,4 +1,4 @@
-"""Attach: the one wiring call, which says whose keys serve an engine."""
+"""Attaching: the one wiring call, which says whose keys serve an engine."""
 
 import os
 from typing import Any
