@@ -1,18 +1,19 @@
-"""The application: one place where an error becomes one line and an exit status."""
+"""The application: one place where an error becomes one line and an exit status.
+
+`noisevault --version` and `--help` wait for no more than is imported here; a command adds what it needs.
+"""
 
 import sys
-from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Annotated, NoReturn
+from typing import Annotated, Final, NoReturn
 
 import typer
-from rich.console import Console
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from dp import DpError
-from kms import KmsError
 from vault.cli.commands import CommandGroup
-from vault.errors import VaultError
+from vault.jobs.collector import rare_collections
+
+# Ours: more objects than the modules of any command make, none of which is garbage.
+IMPORTED: Final = 300_000
 
 app = typer.Typer(
     name="noisevault",
@@ -25,6 +26,8 @@ app = typer.Typer(
 
 def say_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         typer.echo(f"noisevault {version('noisevault')}")
         raise typer.Exit
 
@@ -47,25 +50,21 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone shows what it can
     try:
-        app(arguments)
+        with rare_collections(IMPORTED):
+            app(arguments)
         sys.exit(0)
-    except (VaultError, KmsError, DpError) as error:
-        refuse(str(error))
-    except SQLAlchemyError as error:
-        # The driver's own text may quote a row, unless it is of the connection alone.
-        state = getattr(getattr(error, "orig", None), "sqlstate", None)
-        if isinstance(error, OperationalError) and error.statement is None and state is None:
-            told = "".join(str(error.orig).splitlines()[:1])[:200]
-            if "@" in told:  # what follows an @ within a password is taken for the host, and named
-                told = f"{type(error).__name__}; in its URL an @ of a password is written %40"
-            refuse(f"the database of the data does not answer ({told})")
-        told = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
-        refuse(f"the database refused or did not answer ({told}); its own log says more")
-    except OSError as error:
-        refuse(f"{error.strerror}: {error.filename}" if error.filename else str(error))
+    except Exception as error:
+        from vault.cli.refusal import refusal_of
+
+        reason = refusal_of(error)
+        if reason is None:
+            raise
+        refuse(reason)
 
 
 def refuse(reason: str) -> NoReturn:
     """One line on standard error, and exit status 1."""
+    from rich.console import Console
+
     Console(stderr=True).print(f"refused: {reason}", markup=False, highlight=False, soft_wrap=True)
     sys.exit(1)

@@ -16,11 +16,14 @@ OBJECTS: Final = 100_000
 
 
 @contextmanager
-def rare_collections() -> Iterator[None]:
-    """For a command, not for a service: what there is already is never looked through until the end."""
+def rare_collections(objects: int = OBJECTS) -> Iterator[None]:
+    """For a command, not for a service: what there is already is never looked through until the end.
+
+    objects: that are made and not freed between two searches.
+    """
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(OBJECTS, *before[1:])
+    gc.set_threshold(objects, *before[1:])
     try:
         yield
     finally:

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from tests.vault.cli.conftest import Run
 from vault.cli.commands import PLACES, Commands
 
 
@@ -12,7 +13,14 @@ from vault.cli.commands import PLACES, Commands
 def test_each_is_made_with_its_name_and_says_what_it_does(name: str) -> None:
     command = Commands()[name]
     assert command.name == name
-    assert command.get_short_help_str(limit=200)
+    assert command.help.partition("\n\n")[0] == PLACES[name].summary
+
+
+def test_the_help_shows_each_with_its_summary_in_order(run: Run) -> None:
+    told = run("--help").out
+    rows = [line.split()[1:2] for line in told.splitlines()]
+    assert [word for row in rows for word in row if word in PLACES] == list(PLACES)
+    assert all(place.summary in told for place in PLACES.values())
 
 
 @pytest.mark.parametrize("name", PLACES)
