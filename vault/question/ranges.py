@@ -1,11 +1,12 @@
 """Ranges: the conditions on one column as the one spelling of what they allow together, by the column's type.
 
-Whole numbers have closed ranges (`a > 2` is `a >= 3`), numbers that are compared with floats are the nearest floats, of
+Whole numbers have closed ranges (`a > 2` is `a >= 3`), and a list of them that is a range, or nearly one, is told as a
+range (`a in (1, 2, 3)` is `a >= 1 and a <= 3`). Numbers that are compared with floats are the nearest floats, of
 several limits the narrower stays, and a condition that another makes needless goes. NULL meets no condition at all, so
 that a condition never goes when it is the last one on its column.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
@@ -42,7 +43,7 @@ class _Limit:
     """One end of a range; strict: the value itself is outside."""
 
     value: Decimal
-    strict: bool
+    strict: bool = False
 
 
 def _of_one_column(column: str, conditions: Sequence[Comparison], kind: ColumnType) -> list[Comparison]:
@@ -55,6 +56,8 @@ def _of_one_column(column: str, conditions: Sequence[Comparison], kind: ColumnTy
         allowed = {value for value in set.intersection(*lists) - forbidden if _inside(value, low, high)}
         if not allowed:
             raise NothingMeetsError(column)
+        if kind == "int":
+            return _of_whole_numbers(column, allowed)
         return [Comparison(column, "in", tuple(allowed))]
     low, high = _moved(low, forbidden, kind, 1), _moved(high, forbidden, kind, -1)
     if low is not None and high is not None:
@@ -64,8 +67,33 @@ def _of_one_column(column: str, conditions: Sequence[Comparison], kind: ColumnTy
             return [Comparison(column, "=", (low.value,))]
     if any(limit is not None and not _possible(limit, kind) for limit in (low, high)):
         raise NothingMeetsError(column)
-    unequal = [Comparison(column, "!=", (value,)) for value in forbidden if _inside(value, low, high)]
-    return [*_range(column, low, high), *unequal]
+    left_out = {value for value in forbidden if _inside(value, low, high)}
+    if kind == "int":
+        first, last = (int(limit.value) if limit else end for limit, end in zip((low, high), INT64, strict=True))
+        return _of_all_but(column, first, last, {int(value) for value in left_out})
+    return [*_range(column, low, high), *(Comparison(column, "!=", (value,)) for value in left_out)]
+
+
+def _of_whole_numbers(column: str, allowed: Collection[Value]) -> list[Comparison]:
+    whole = {int(value) for value in allowed}
+    low, high = min(whole), max(whole)
+    if _is_range(high - low + 1 - len(whole), len(whole)):
+        return _of_all_but(column, low, high, set(range(low, high + 1)) - whole)
+    return [Comparison(column, "in", tuple(allowed))]
+
+
+def _of_all_but(column: str, low: int, high: int, left_out: set[int]) -> list[Comparison]:
+    """The whole numbers from low to high without those left out."""
+    if not _is_range(len(left_out), high - low + 1 - len(left_out)):
+        return [Comparison(column, "in", tuple(Decimal(n) for n in range(low, high + 1) if n not in left_out))]
+    least, most = (None if end in INT64 else _Limit(Decimal(end)) for end in (low, high))
+    found = [*_range(column, least, most), *(Comparison(column, "!=", (Decimal(n),)) for n in left_out)]
+    return found or [Comparison(column, ">=", (Decimal(INT64[0]),))]  # anything but NULL
+
+
+def _is_range(left_out: int, size: int) -> bool:
+    """Whether so many whole numbers are told shorter by their ends and what is left out than one by one."""
+    return left_out + 2 < size
 
 
 def _as_stored(one: Comparison, kind: ColumnType) -> Comparison:
