@@ -11,6 +11,7 @@ import dp
 from dp.nano import show_atto
 from vault.policy import Policy
 from vault.question import Question
+from vault.reporting.page import visible
 from vault.rows.arrays import label_of
 from vault.translation import Label, headings, labels
 
@@ -46,13 +47,13 @@ class ShownAnswer:
             *self.headings,
             self.question.aggregate,
             f"interval ({released.interval_label})",
-            title=Text(self.question.canonical(), style="table.title"),
+            title=Text(visible(self.question.canonical()), style="table.title"),
             caption=f"{cost(released)}; {released.mechanism}, {_scales(released)}; "
             f"at most {released.caps.rows} rows a group, {released.caps.groups} groups a person",
         )
         for group in released.groups:
             low, high = (number(end, self.decimals) for end in group.interval)
-            told = (Text(str(part)) for part in self._label(group))
+            told = (Text(visible(str(part))) for part in self._label(group))
             table.add_row(*told, number(group.value, self.decimals), f"{low} … {high}")
         return table
 

@@ -9,13 +9,15 @@ from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from dp.ledger import Wanted
 from dp.nano import show, show_atto
 from kms.utc_text import to_the_second
 from vault.bridge import open_ledger
 from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy, open_keys
+from vault.reporting.change_section import what_changed
+from vault.reporting.page import visible
 
 __all__ = ["parse_moment", "show_audit", "what"]
 
@@ -61,7 +63,8 @@ def show_audit(
         for entry in entries:
             typer.echo(json.dumps(entry))
         return
-    table = Table("entry", "at", "kind", "dataset", "principal", "what", box=None, pad_edge=False)
+    heads = ("entry", "at", "kind", "dataset", "principal", "what")
+    table = Table(*(Column(head, overflow="fold") for head in heads), box=None, pad_edge=False)
     for entry in entries:
         at = to_the_second(datetime.fromtimestamp(entry["at"] / 1_000_000, UTC))
         names = (str(entry.get(name, "")) for name in ("kind", "dataset", "principal"))
@@ -71,11 +74,14 @@ def show_audit(
 
 def what(entry: Mapping[str, Any]) -> str:
     """What an entry costs and says, in one line."""
+    if entry.get("kind") in ("policy", "lifetime"):
+        named, why = f"{entry['name']}: " if "name" in entry else "", entry.get("reason") or "none was given"
+        return visible(f"{named}{what_changed(entry['kind'], entry)}; reason: {why}")
     cost = [f"{name} {shown}" for name, shown in _cost(entry) if shown != "0"]
     own = [_told(name, entry[name]) for name in sorted(entry.keys() - _NOT_TOLD) if entry[name] not in (None, "", [])]
     fields = entry.get("fields")
     beside = [f"{name} {value}" for name, value in sorted(fields.items())] if isinstance(fields, Mapping) else []
-    return ", ".join(cost + own + beside)
+    return visible(", ".join(cost + own + beside))
 
 
 def _told(name: str, value: Any) -> str:

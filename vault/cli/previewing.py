@@ -22,6 +22,7 @@ from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy
 from vault.cli.spending import EpsilonOption, RhoOption, Spending
 from vault.policy import Policy
 from vault.question import Question, admit, parse
+from vault.reporting.page import visible
 from vault.translation import dp_question, price_of
 
 CountOption = Annotated[
@@ -103,7 +104,7 @@ def in_a_table(found: list[Previewed]) -> Table:
         of_rank = " rows of rank" if expected.interval_label == RANK_LABEL else ""
         assumed = "" if expected.count is None else f" ({expected.count:,} rows assumed)"
         table.add_row(
-            Text(f"{one.question.canonical()}{assumed}"),
+            Text(f"{visible(one.question.canonical())}{assumed}"),
             shown_price(expected.price),
             f"{number(expected.error, one.decimals)}{of_rank}",
             f"{number(expected.width, one.decimals)}{of_rank}",

@@ -17,6 +17,7 @@ from vault.cli.models import ModelsOption, load_models
 from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy, open_keys
 from vault.duration import show_exactly
 from vault.exact_number import exact_number
+from vault.reporting.page import visible
 from vault.watching import Thresholds, Warned, watch
 from vault.watching.thresholds import DEFAULTS
 
@@ -109,7 +110,9 @@ def _say(found: Sequence[Warned], back: timedelta, *, as_json: bool) -> None:
         console.print(f"{one.code}: {one.sentence}")
         console.print(f"  entries {_first([str(number) for number in one.entries], ', ')}")
         if one.texts:
-            console.print(f"  {_first(one.texts, chr(10) + '  ')}")
+            # Whoever asked wrote them; those who watch have another terminal.
+            texts = [visible(text) for text in one.texts]
+            console.print(f"  {_first(texts, chr(10) + '  ')}")
     if not found and not as_json:
         console.print(f"nothing to look at in the last {show_exactly(back)}")
 

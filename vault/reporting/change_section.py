@@ -6,11 +6,11 @@ from typing import Any
 
 from dp.nano import show, show_atto
 from kms.utc_text import to_the_minute
-from vault.reporting.figures import Change, LogFigures
+from vault.reporting.figures import LogFigures
 from vault.reporting.ledger_sections import ALL
 from vault.reporting.page import Grid, Section
 
-__all__ = ["change_section", "moment"]
+__all__ = ["change_section", "moment", "what_changed"]
 
 
 def moment(at: int) -> str:
@@ -22,13 +22,16 @@ def change_section(log: LogFigures) -> Section:
     if not log.changes:
         return Section("Budgets and epochs that were changed", ["None."])
     headings = ("entry", "at", "dataset", "what", "reason")
-    rows = [(str(c.sequence), moment(c.at), c.dataset, _told(c), c.reason or "none was given") for c in log.changes]
+    rows = [
+        (str(c.sequence), moment(c.at), c.dataset, what_changed(c.kind, c.members), c.reason or "none was given")
+        for c in log.changes
+    ]
     return Section("Budgets and epochs that were changed", [Grid(headings, rows, frozenset({"entry"}))])
 
 
-def _told(change: Change) -> str:
-    of = change.members
-    if change.kind == "epoch":
+def what_changed(kind: str, of: Mapping[str, Any]) -> str:
+    """What an entry of a change says, beside its reason. kind: policy, lifetime or epoch. of: its members."""
+    if kind == "epoch":
         return f"epoch {of['epoch']}: questions get new answers, at new charges"
     before = "" if of.get("before_nano_epsilon") is None else f", before {_promise(of, 'before')}"
     return "; ".join((f"lifetime {_promise(of, 'lifetime')}{before}", *_beside(of)))
@@ -43,9 +46,9 @@ def _beside(of: Mapping[str, Any]) -> Iterator[str]:
         yield f"{f'{kind} {subject}' if subject else ALL[kind]}: {show(cap)} {window}"
     for group, who in of.get("members", ()):
         yield f"{who} is in {group}"
-    for name, told in (("least_nano_epsilon", "a question costs at least"), ("most_nano_epsilon", "at most")):
-        if of.get(name):
-            yield f"{told} {show(of[name])}"
+    limits = (("least_nano_epsilon", "at least"), ("most_nano_epsilon", "at most"))
+    if told := [f"{word} {show(of[name])}" for name, word in limits if of.get(name)]:
+        yield f"a question costs {' and '.join(told)}"
     if of.get("separate"):
         yield f"a budget of its own: {of['separate']}"
     if of.get("accepted"):

@@ -50,6 +50,22 @@ def test_a_person_reads_who_asked_what_for_how_much(asked: Run) -> None:
     assert "reason budget exhausted" in told
 
 
+def test_a_change_of_budgets_is_told_as_a_policy_says_it_with_its_reason(loaded: Run, tmp_path: Path) -> None:
+    path = tmp_path / "noisevault.toml"
+    lifetime = 'lifetime_epsilon = "1"'
+    path.write_text(path.read_text().replace(lifetime, f'{lifetime}\nbudget = {{ day = "0.6" }}\nmost_epsilon = "0.5"'))
+    reason = "asked for by the \x1b[31mcouncil\x1b[0m\nof " + "x" * 150
+    assert loaded("budget", "apply", "--reason", reason).status == 0
+    told = " ".join(loaded("audit", "show", "--kind", "policy").out.split())
+    assert (
+        "lifetime epsilon 1, before epsilon 1; all questions: 0.6 a day; a question costs at most 0.5; reason: asked"
+        in told
+    )
+    assert r"\x1b[31mcouncil\x1b[0m\nof" in told
+    assert told.count("x") >= 150, "nothing is cut off"
+    assert shown(loaded, "--kind", "policy")[-1]["reason"] == reason
+
+
 def test_an_entry_that_was_changed_is_not_shown(asked: Run, tmp_path: Path) -> None:
     changed(tmp_path, "UPDATE noisevault_audit SET entry = '{}' WHERE sequence = 2")
     ended = asked("audit", "show")
@@ -81,4 +97,4 @@ def test_every_entry_of_a_ledger_that_has_all_kinds_can_be_read(asked: Run) -> N
 def test_what_was_declared_is_told_as_a_policy_writes_it() -> None:
     scopes = [["dataset", "", "day", 5 * 10**8]]
     said = what({"kind": "policy", "lifetime_nano_epsilon": 3 * 10**9, "scopes": scopes, "members": [], "reason": "x"})
-    assert said == 'lifetime_epsilon 3, reason x, scopes [["dataset", "", "day", 500000000]]'
+    assert said == "lifetime epsilon 3; all questions: 0.5 a day; reason: x"

@@ -48,6 +48,14 @@ def test_a_person_is_shown_the_first_texts_and_numbers(loaded: Run) -> None:
     assert [line.strip() for line in out[2:]] == [*(f"count(*) where person != {n}" for n in range(5)), "and 2 more"]
 
 
+def test_no_question_writes_to_the_terminal_of_those_who_watch(loaded: Run) -> None:
+    asked = loaded("ask", "count(*) where diagnosis = '\x1b[31m\x07\u202ered'", "--epsilon", "0.1", "--who", "eve")
+    watched = loaded("audit", "watch")
+    for ended in (asked, watched):
+        assert r"diagnosis = '\x1b[31m\x07\u202ered'" in " ".join(ended.out.split())
+        assert ended.out.replace("\n", "").isprintable()
+
+
 def test_what_is_longer_ago_is_not_looked_at(loaded: Run) -> None:
     loaded("ask", "count(*) where person = 1", "--epsilon", "0.1")
     assert list(told(loaded, "--since", "1h")) == ["singled-out"]

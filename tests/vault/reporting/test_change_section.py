@@ -38,7 +38,7 @@ def test_what_was_declared_with_the_lifetime_is_told() -> None:
     ((_, _, _, told, reason),) = rows([policy(at(7, 1), NANO) | BESIDE])
     assert told == (
         "lifetime epsilon 1; each analyst: 0.1 a day; column age: 1 for ever; ana is in team; a question costs at least"
-        " 0.01; at most 0.5; a budget of its own: not a copy; accepted past the soft limit"
+        " 0.01 and at most 0.5; a budget of its own: not a copy; accepted past the soft limit"
     )
     assert reason == "asked for by the board"
 
