@@ -100,9 +100,8 @@ class Transactions:
     def _begun(self, sqlite_begin: str, isolation: str) -> Iterator[Connection]:
         sqlite, mariadb = self._engine.dialect.name == "sqlite", self._engine.dialect.name in {"mysql", "mariadb"}
         with self._engine.connect() as connection:
-            if not mariadb:
-                # In AUTOCOMMIT sqlite3 opens no transaction of its own accord, so that this one begins as we say.
-                connection.execution_options(isolation_level="AUTOCOMMIT" if sqlite else isolation)
+            if not sqlite and not mariadb:
+                connection.execution_options(isolation_level=isolation)
             if self._engine.dialect.name == "postgresql":
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = {self._lock_wait:d}")
             if mariadb:
@@ -115,6 +114,8 @@ class Transactions:
             if sqlite:
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={self._lock_wait:d}")
                 connection.exec_driver_sql("PRAGMA synchronous=FULL")
+                # SQLAlchemy's option for it would have SQLite compile every statement anew, transaction by transaction:
+                # it is taken back with a PRAGMA that expires them. The driver begins none where one has begun.
                 connection.exec_driver_sql(sqlite_begin)
             yield connection
 

@@ -240,6 +240,24 @@ def test_on_sqlite_a_commit_is_on_the_disk_and_begins_with_the_write_lock(sqlite
     engine.dispose()
 
 
+def test_on_sqlite_no_statement_is_compiled_anew_by_the_next_transaction(sqlite_file: Path) -> None:
+    """A PRAGMA of this kind expires all that the connection has compiled; a charge took twice as long by it."""
+    engine, sent = create_engine(f"sqlite:///{sqlite_file}"), list[str]()
+    with engine.connect() as connection:
+        connection.connection.driver_connection.set_trace_callback(sent.append)  # type: ignore[union-attr]
+    transactions = Transactions(engine)
+    for _ in range(2):
+        transactions.run(lambda _connection, _unsure: None)
+        with transactions.snapshot():
+            pass
+    engine.dispose()
+    assert sent.count("BEGIN IMMEDIATE") == 2
+    assert {each.split("=")[0].strip() for each in sent if "PRAGMA" in each} == {
+        "PRAGMA busy_timeout",
+        "PRAGMA synchronous",
+    }
+
+
 def test_on_sqlite_who_finds_the_lock_taken_waits_for_it(sqlite_file: Path) -> None:
     holder = sqlite3.connect(sqlite_file, isolation_level=None, check_same_thread=False)
     holder.execute("BEGIN IMMEDIATE")
