@@ -1,4 +1,7 @@
-"""Against: all that one charge counts against, read in one statement: the budget, lifetimes it shares, and scopes."""
+"""Against: all that one charge counts against, read in one statement: the budget, lifetimes it shares, and scopes.
+
+The same statement says whether the question has its answer: others wait meanwhile, and mostly it has none.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ from sqlalchemy import BindParameter, Connection, RowMapping, and_, bindparam, f
 from dp.ledger.budget import Status, status_of
 from dp.ledger.counter import Counter, ScopeRow, counters_of
 from dp.ledger.place import Place, at_place
-from dp.ledger.schema import budget, charge, scope, scope_member, shared_lifetime, shared_member
+from dp.ledger.schema import answer, budget, charge, scope, scope_member, shared_lifetime, shared_member
 from dp.ledger.scope_rows import sums_of
 
 _PRINCIPAL: Final[BindParameter[str]] = bindparam("principal")
@@ -23,12 +26,14 @@ _APPLIES: Final = or_(
     and_(scope.c.kind == "group", scope.c.subject.in_(_GROUPS)),
 )
 _ATTEMPTS: Final = select(func.max(charge.c.attempt)).where(at_place(charge)).scalar_subquery().label("attempts")
+_ANSWERS: Final = select(func.count()).select_from(answer).where(at_place(answer)).scalar_subquery().label("answers")
 FIND: Final = (
     select(
-        budget,
+        *(column for column in budget.c if column.name not in {"source", "separate"}),
         *(column.label(f"shared_{column.name}") for column in shared_lifetime.c),
-        *(column.label(f"scope_{column.name}") for column in scope.c),
+        *(column.label(f"scope_{column.name}") for column in scope.c if column.name != "dataset"),
         _ATTEMPTS,
+        _ANSWERS,
     )
     .outerjoin_from(budget, shared_member, shared_member.c.dataset == budget.c.dataset)
     .outerjoin(shared_lifetime, shared_lifetime.c.name == shared_member.c.name)
@@ -41,7 +46,7 @@ FIND: Final = (
 class Against:
     """least_nano, most_nano: of one question, 0 for no such limit. shared: under their names in place of datasets'.
 
-    attempts: how often the very question was charged before.
+    attempts: how often the very question was charged before. is_answered: whether its answer is stored.
     """
 
     status: Status
@@ -50,6 +55,7 @@ class Against:
     shared: tuple[Status, ...]
     counters: tuple[Counter, ...]
     attempts: int
+    is_answered: bool
 
     @property
     def conversion_atto_delta(self) -> int:
@@ -78,6 +84,7 @@ def read_against(
         tuple(status_of(_shared(row), name, 0) for name, row in sorted(shared.items())),
         counters_of(touched, principal, at, sums_of(connection, dataset)),
         first["attempts"] or 0,
+        first["answers"] > 0,
     )
 
 

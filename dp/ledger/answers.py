@@ -13,11 +13,13 @@ from dp.ledger.canonical_json import Plain
 from dp.ledger.place import Place, at_place
 from dp.ledger.recovery import set_mark
 from dp.ledger.schema import answer, charge
+from dp.ledger.writes import Write, write
 
 FIND: Final = select(answer.c.attempt, answer.c.sealed_answer).where(at_place(answer))
 STATE: Final = select(charge.c.attempt, charge.c.unreleased_sequence).where(
     at_place(charge), charge.c.charge_id == bindparam("of_charge")
 )
+RECORD: Final = insert(answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,7 @@ def store_first(connection: Connection, log: AuditLog, claim: Claim, sealed: byt
         return stored
     if state is None or state.attempt != claim.attempt or state.unreleased_sequence is not None:
         return NotReleasedError(claim.place.dataset)
-    head = log.append(
-        connection,
+    head, entry = log.entry(
         head,
         "answer",
         **claim.place.fields(),
@@ -95,7 +96,7 @@ def store_first(connection: Connection, log: AuditLog, claim: Claim, sealed: byt
         "sealed_answer": sealed,
         "audit_sequence": head.sequence,
     }
-    connection.execute(insert(answer), row)
+    write(connection, [*entry, Write(RECORD, row)])
     return StoredAnswer(claim.place, claim.attempt, sealed)
 
 

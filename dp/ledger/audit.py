@@ -15,6 +15,7 @@ from dp.errors import AuditError
 from dp.ledger.canonical_json import Plain, canonical
 from dp.ledger.keys import AuditMacs
 from dp.ledger.schema import audit, audit_head
+from dp.ledger.writes import Write, write
 
 HEAD_ID: Final = 1
 FORMAT: Final = "noisevault/1 audit"
@@ -74,6 +75,12 @@ class AuditLog:
 
     def append(self, connection: Connection, head: AuditHead, kind: str, **fields: Plain) -> AuditHead:
         """Write one entry after the locked head, and give the new head. "at", if it is not given, is now."""
+        signed, writes = self.entry(head, kind, **fields)
+        write(connection, writes)
+        return signed
+
+    def entry(self, head: AuditHead, kind: str, **fields: Plain) -> tuple[AuditHead, list[Write]]:
+        """As append() does, for who writes the entry together with what it records."""
         mac = self.macs.newest()
         sequence = head.sequence + 1
         key = mac.key_id.hex()
@@ -90,6 +97,4 @@ class AuditLog:
         )
         signed = AuditHead(sequence, mac.compute(entry).hex())
         row = {"sequence": sequence, "entry": entry.decode("ascii"), "key_id": key, "mac": signed.mac}
-        connection.execute(APPEND, row)
-        connection.execute(MOVE_HEAD, {"sequence": sequence, "mac": signed.mac})
-        return signed
+        return signed, [Write(APPEND, row), Write(MOVE_HEAD, {"sequence": sequence, "mac": signed.mac})]

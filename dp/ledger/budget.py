@@ -6,6 +6,7 @@ spends, so that nobody can come between them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isqrt
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from sqlalchemy import BigInteger, Connection, RowMapping, Table, Update, and_, 
 from dp.accounting.either_rule import Limits, Spent
 from dp.errors import ParameterError
 from dp.ledger.schema import budget, shared_lifetime
+from dp.ledger.writes import Write, require_same
 from dp.nano import NANO
 from dp.price import ATTO, Price
 
@@ -53,7 +55,13 @@ def _spending(table: Table) -> Update:
 SPEND: Final = _spending(budget).where(
     budget.c.dataset == bindparam("of_dataset"), budget.c.epoch == bindparam("of_epoch")
 )
-SPEND_SHARED: Final = _spending(shared_lifetime).where(shared_lifetime.c.name.in_(bindparam("names", expanding=True)))
+
+
+@lru_cache(maxsize=64)
+def _spending_shared(n: int) -> Update:
+    """Of n lifetimes. Built once for each n."""
+    names = (shared_lifetime.c.name == bindparam(f"name_{at}") for at in range(n))
+    return _spending(shared_lifetime).where(or_(*names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,21 +174,21 @@ def write_epoch(connection: Connection, dataset: str, epoch: int) -> None:
     connection.execute(update(budget).where(budget.c.dataset == dataset).values(epoch=epoch))
 
 
-def spend(connection: Connection, dataset: str, epoch: int, price: Price) -> bool:
-    """Whether the price was within the dataset's lifetime, and is now spent."""
-    if price.nano_rho > MAX_SUM:
-        return False
-    asked = {"of_dataset": dataset, "of_epoch": epoch, **_asked(price)}
-    return connection.execute(SPEND, asked).rowcount == 1
+def spending(dataset: str, epoch: int, price: Price) -> Write:
+    """Spends the price of the dataset's lifetime, where it is within that."""
+    return Write(SPEND, {"of_dataset": dataset, "of_epoch": epoch, **_asked(price)})
 
 
-def spend_shared(connection: Connection, names: Sequence[str], price: Price) -> bool:
-    """Whether the price was within each of these shared lifetimes, and is now spent of all."""
-    return connection.execute(SPEND_SHARED, {"names": names, **_asked(price)}).rowcount == len(names)
+def spending_shared(names: Sequence[str], price: Price) -> list[Write]:
+    """Spends the price of each of these shared lifetimes, where it is within all of them."""
+    of_names = {f"name_{at}": name for at, name in enumerate(names)}
+    return [Write(_spending_shared(len(names)), {**of_names, **_asked(price)}, len(names))] if names else []
 
 
 def _asked(price: Price) -> dict[str, int]:
+    """Raises: LedgerError for what no counter holds."""
     cost = cost_of(price)
+    require_same(max(cost["nano_epsilon"], price.nano_rho) <= MAX_SUM)
     return {
         "epsilon": cost["nano_epsilon"],
         "rho": price.nano_rho,

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 Plain: TypeAlias = "str | int | tuple[Plain, ...] | list[Plain] | Mapping[str, Plain] | None"
+
+ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def canonical(record: Mapping[str, Plain]) -> bytes:
@@ -13,7 +15,7 @@ def canonical(record: Mapping[str, Plain]) -> bytes:
     Raises: TypeError for a float (0.1 has many spellings), or anything else JSON leaves open.
     """
     _refuse_floats(record)
-    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+    return ENCODER.encode(record).encode("ascii")
 
 
 def _refuse_floats(value: object) -> None:

@@ -11,13 +11,15 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, insert, select
 
 from dp.errors import DpError
+from dp.ledger.against import read_against
 from dp.ledger.answers import Claim, StoredAnswer, digest, find_answer, serve_again
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import cost_of
 from dp.ledger.place import Place, at_place
-from dp.ledger.requests import Named, id_field, named, remember, told, what_became
+from dp.ledger.requests import Named, id_field, named, remembering, told, what_became
 from dp.ledger.room import Asked, Refusal, Room, find_room
 from dp.ledger.schema import charge
+from dp.ledger.writes import Write, write
 from dp.price import Price
 
 FIND: Final = select(charge.c.attempt).where(charge.c.charge_id == bindparam("charge_id"), at_place(charge))
@@ -56,16 +58,15 @@ def charge_or_serve(connection: Connection, log: AuditLog, bid: Bid, *, unsure: 
         return claim
     if bid.named is not None and (became := what_became(connection, log, head, bid.named)) is not None:
         return became
-    stored = find_answer(connection, bid.place)
-    if stored is not None:
-        head = serve_again(connection, log, head, stored, bid.principal, **id_field(bid.named))
-        remember(connection, bid.named, head, "repeat")
-        return stored
     at = log.now()
-    room = find_room(connection, bid.asked, at)
+    against = read_against(connection, bid.place, bid.principal, bid.columns, at)
+    if (against is None or against.is_answered) and (stored := find_answer(connection, bid.place)) is not None:
+        head = serve_again(connection, log, head, stored, bid.principal, **id_field(bid.named))
+        write(connection, remembering(bid.named, head, "repeat"))
+        return stored
+    room = find_room(connection, bid.asked, against)
     if isinstance(room, Refusal):
         return _refuse(connection, log, head, bid, room, at)
-    room.spend(connection)
     return _record(connection, log, head, bid, room, at)
 
 
@@ -78,8 +79,7 @@ def _find_charge(connection: Connection, bid: Bid) -> Claim | None:
 def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, room: Room, at: int) -> Claim:
     claim = Claim(bid.charge_id, bid.place, room.attempt, bid.principal)
     cost = cost_of(bid.price)
-    head = log.append(
-        connection,
+    head, entry = log.entry(
         head,
         "charge",
         at=at,
@@ -103,14 +103,13 @@ def _record(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, ro
         "sealed_question": bid.sealed_question,
         "audit_sequence": head.sequence,
     }
-    connection.execute(RECORD, row)
-    remember(connection, bid.named, head, "charge", charge_id=claim.charge_id)
+    remembered = remembering(bid.named, head, "charge", charge_id=claim.charge_id)
+    write(connection, [*room.spending(), *entry, Write(RECORD, row), *remembered])
     return claim
 
 
 def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, refusal: Refusal, at: int) -> DpError:
-    head = log.append(
-        connection,
+    head, entry = log.entry(
         head,
         "refusal",
         at=at,
@@ -122,5 +121,5 @@ def _refuse(connection: Connection, log: AuditLog, head: AuditHead, bid: Bid, re
         **id_field(bid.named),
         **told(bid.named, refusal.error),
     )
-    remember(connection, bid.named, head, "refusal", reason=refusal.reason)
+    write(connection, [*entry, *remembering(bid.named, head, "refusal", reason=refusal.reason)])
     return refusal.error

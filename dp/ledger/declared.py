@@ -8,11 +8,14 @@ from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.canonical_json import Plain
 from dp.ledger.schema import budget, scope, scope_bucket, scope_member
 from dp.ledger.spans import SPANS
+from dp.ledger.writes import Write, write
 
 KEY: Final = ("dataset", "kind", "subject", "span")
 # Not by the names of columns: those stand for what an UPDATE sets.
 _AT: Final = [scope.c[name] == bindparam(f"of_{name}") for name in KEY]
 SET_CAP: Final = update(scope).where(*_AT).values(cap_nano_epsilon=bindparam("cap"))
+NEW_SCOPE: Final = insert(scope)
+NEW_BUCKET: Final = insert(scope_bucket)
 
 
 def read_budgets(connection: Connection, dataset: str) -> Budgets | None:
@@ -57,17 +60,17 @@ def write_beside_lifetime(connection: Connection, dataset: str, budgets: Budgets
             SET_CAP, {"cap": each.cap_nano, **{f"of_{name}": value for name, value in key.items()}}
         )
         if changed.rowcount == 0:
-            insert_scope(connection, key, SPANS[each.span].at(at), cap=each.cap_nano)
+            write(connection, new_scope(key, SPANS[each.span].at(at), cap=each.cap_nano))
     connection.execute(delete(scope_member).where(scope_member.c.dataset == dataset))
     members = [{"dataset": dataset, "subject": group, "principal": who} for group, who in budgets.members]
     if members:
         connection.execute(insert(scope_member), members)
 
 
-def insert_scope(connection: Connection, key: dict[str, str], bucket: int, *, cap: int | None, nano: int = 0) -> None:
-    """A scope that is new, with its first bucket."""
-    connection.execute(insert(scope), {**key, "cap_nano_epsilon": cap, "bucket": bucket, "spent_nano_epsilon": nano})
-    connection.execute(insert(scope_bucket), {**key, "bucket": bucket, "nano_epsilon": nano})
+def new_scope(key: dict[str, str], bucket: int, *, cap: int | None, nano: int = 0) -> list[Write]:
+    """Makes a scope, with its first bucket."""
+    row = {**key, "cap_nano_epsilon": cap, "bucket": bucket, "spent_nano_epsilon": nano}
+    return [Write(NEW_SCOPE, row), Write(NEW_BUCKET, {**key, "bucket": bucket, "nano_epsilon": nano})]
 
 
 def budget_fields(budgets: Budgets) -> dict[str, Plain]:

@@ -24,6 +24,7 @@ from dp.ledger.canonical_json import Plain
 from dp.ledger.errors import QuestionPriceError, StaleEpochError
 from dp.ledger.place import Place
 from dp.ledger.schema import audit, request
+from dp.ledger.writes import Write
 
 FIND: Final = select(request).where(
     request.c.principal == bindparam("of_principal"), request.c.request_id == bindparam("of_request")
@@ -75,27 +76,27 @@ def what_became(connection: Connection, log: AuditLog, head: AuditHead, asked: N
     return stored
 
 
-def remember(
-    connection: Connection,
+def remembering(
     asked: Named | None,
     head: AuditHead,
     outcome: str,
     *,
     charge_id: str | None = None,
     reason: str | None = None,
-) -> None:
-    """Write down what became of a request, if it has an id. head: the entry that says so, with its id as "request"."""
-    if asked is not None:
-        row = {
-            **asked.place.fields(),
-            "principal": asked.principal,
-            "request_id": asked.request_id,
-            "outcome": outcome,
-            "charge_id": charge_id,
-            "reason": reason,
-            "audit_sequence": head.sequence,
-        }
-        connection.execute(RECORD, row)
+) -> list[Write]:
+    """Writes down what became of a request, if it has an id. head: the entry that says so, with its id as "request"."""
+    if asked is None:
+        return []
+    row = {
+        **asked.place.fields(),
+        "principal": asked.principal,
+        "request_id": asked.request_id,
+        "outcome": outcome,
+        "charge_id": charge_id,
+        "reason": reason,
+        "audit_sequence": head.sequence,
+    }
+    return [Write(RECORD, row)]
 
 
 def id_field(asked: Named | None) -> dict[str, Plain]:

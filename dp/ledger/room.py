@@ -8,12 +8,13 @@ from sqlalchemy import Connection
 from dp.accounting.concentrated import epsilon_of
 from dp.errors import BudgetExhaustedError, DpError, UnknownDatasetError
 from dp.ledger.against import Against, read_against
-from dp.ledger.budget import MAX_SUM, Status, spend, spend_shared
+from dp.ledger.budget import MAX_SUM, Status, spending, spending_shared
 from dp.ledger.canonical_json import Plain
 from dp.ledger.counter import Counter
 from dp.ledger.errors import QuestionPriceError, StaleEpochError
 from dp.ledger.place import Place
-from dp.ledger.scope_rows import buckets_from, require_same, spend_scopes
+from dp.ledger.scope_rows import buckets_from, spending_scopes
+from dp.ledger.writes import Write
 from dp.price import Price
 
 
@@ -58,22 +59,22 @@ class Room:
     costs: tuple[tuple[Counter, int], ...]
     attempt: int
 
-    def spend(self, connection: Connection) -> None:
-        """Raises: LedgerError where something is no longer as it was looked at (see require_same)."""
-        price = self.asked.price
-        require_same(spend(connection, self.asked.dataset, self.asked.place.epoch, price))
-        if self.shared:
-            require_same(spend_shared(connection, self.shared, price))
-        spend_scopes(connection, self.asked.dataset, self.costs)
+    def spending(self) -> list[Write]:
+        """Adds it to all, where each is still as it was looked at. Raises: LedgerError."""
+        asked = self.asked
+        return [
+            spending(asked.dataset, asked.place.epoch, asked.price),
+            *spending_shared(self.shared, asked.price),
+            *spending_scopes(asked.dataset, self.costs),
+        ]
 
     def fields(self) -> list[Plain]:
         """As the audit entry names the scopes: kind, subject, span, bucket, nano-epsilon."""
         return [[*counter.key, counter.window.bucket, nano] for counter, nano in self.costs]
 
 
-def find_room(connection: Connection, asked: Asked, at: int) -> Room | Refusal:
-    """at: microseconds since 1970, UTC."""
-    against = read_against(connection, asked.place, asked.principal, asked.columns, at)
+def find_room(connection: Connection, asked: Asked, against: Against | None) -> Room | Refusal:
+    """against: what was read for it under the lock; None where the dataset has no budget."""
     if against is None:
         return Refusal("unknown dataset", UnknownDatasetError(asked.dataset))
     refusal = _of_lifetimes(against, asked) or _of_price(against, asked)

@@ -17,17 +17,16 @@ from sqlalchemy import (
     and_,
     bindparam,
     func,
-    insert,
     or_,
     select,
     update,
 )
 
-from dp.errors import LedgerError
 from dp.ledger.counter import Counter, Key
-from dp.ledger.declared import KEY, insert_scope
+from dp.ledger.declared import KEY, NEW_BUCKET, new_scope
 from dp.ledger.schema import scope, scope_bucket
 from dp.ledger.windows import Window
+from dp.ledger.writes import Write
 
 _NAMES: Final = KEY[1:]
 _NANO: Final = bindparam("nano", type_=BigInteger)
@@ -38,6 +37,13 @@ _SINCE: Final = (
 SUM: Final = select(func.sum(scope_bucket.c.nano_epsilon)).where(*_SINCE)
 BUCKETS: Final = (
     select(scope_bucket.c.bucket, scope_bucket.c.nano_epsilon).where(*_SINCE).order_by(scope_bucket.c.bucket)
+)
+_MOVE: Final = (
+    update(scope)
+    .where(*(scope.c[name] == bindparam(f"of_{name}") for name in KEY))
+    .where(scope.c.bucket == bindparam("was_at", type_=BigInteger))
+    .where(scope.c.spent_nano_epsilon == bindparam("was", type_=BigInteger))
+    .values(bucket=bindparam("now_at"), spent_nano_epsilon=bindparam("now"))
 )
 
 
@@ -65,7 +71,6 @@ def _rows(counters: Sequence[Counter]) -> dict[str, str | int]:
     for at, counter in enumerate(counters):
         names: dict[str, str | int] = {**dict(zip(_NAMES, counter.key, strict=True)), "bucket": counter.window.bucket}
         values |= {f"{name}_{at}": value for name, value in names.items()}
-        values[f"spent_nano_epsilon_{at}"] = counter.window.nano
     return values
 
 
@@ -83,47 +88,32 @@ def buckets_from(connection: Connection, dataset: str, key: Key, first: int) -> 
     return [(row.bucket, row.nano_epsilon) for row in connection.execute(BUCKETS, _since(dataset, key, first))]
 
 
-def spend_scopes(connection: Connection, dataset: str, costs: Sequence[tuple[Counter, int]]) -> None:
-    """Add to each counter what it costs, in nano-epsilon above 0.
-
-    Raises: LedgerError where a row is no longer what it was (see require_same).
-    """
+def spending_scopes(dataset: str, costs: Sequence[tuple[Counter, int]]) -> list[Write]:
+    """Adds to each counter what it costs, in nano-epsilon above 0, where its row is what it was."""
+    writes: list[Write] = []
     same = sorted(((nano, c) for c, nano in costs if c.stored == c.window), key=lambda pair: pair[0])
     for nano, pairs in groupby(same, key=lambda pair: pair[0]):
         counters = [counter for _, counter in pairs]
         n, asked = len(counters), {"of_dataset": dataset, "nano": nano, **_rows(counters)}
-        require_same(connection.execute(_adding(n), asked).rowcount == n)
-        require_same(connection.execute(_adding_to_buckets(n), asked).rowcount == n)
+        as_read = {f"spent_nano_epsilon_{at}": counter.window.nano for at, counter in enumerate(counters)}
+        writes += [Write(_adding(n), {**asked, **as_read}, n), Write(_adding_to_buckets(n), asked, n)]
     for counter, nano in costs:
         key = {"dataset": dataset, **dict(zip(_NAMES, counter.key, strict=True))}
         if counter.stored is None:
-            insert_scope(connection, key, counter.window.bucket, cap=None, nano=nano)
+            writes += new_scope(key, counter.window.bucket, cap=None, nano=nano)
         elif counter.stored != counter.window:
-            _move(connection, key, counter.stored, counter.window.with_spent(nano))
             new = {**key, "bucket": counter.window.bucket, "nano_epsilon": nano}
-            connection.execute(insert(scope_bucket), new)
+            writes += [_moving(key, counter.stored, counter.window.with_spent(nano)), Write(NEW_BUCKET, new)]
+    return writes
 
 
-def _move(connection: Connection, key: dict[str, str], stored: Window, window: Window) -> None:
+def _moving(key: dict[str, str], stored: Window, window: Window) -> Write:
     """To a later bucket."""
-    as_read = [scope.c[name] == value for name, value in key.items()]
-    moved = connection.execute(
-        update(scope)
-        .where(*as_read, scope.c.bucket == stored.bucket, scope.c.spent_nano_epsilon == stored.nano)
-        .values(bucket=window.bucket, spent_nano_epsilon=window.nano)
-    )
-    require_same(moved.rowcount == 1)
+    as_read = {f"of_{name}": value for name, value in key.items()}
+    moved = {"was_at": stored.bucket, "was": stored.nano, "now_at": window.bucket, "now": window.nano}
+    return Write(_MOVE, {**as_read, **moved})
 
 
 def _since(dataset: str, key: Key, first: int) -> dict[str, str | int]:
     values = zip(KEY, (dataset, *key), strict=True)
     return {"first": first, **{f"of_{name}": value for name, value in values}}
-
-
-def require_same(same: bool) -> None:
-    """Raises: LedgerError where something changed since it was read, which the lock on the audit's head forbids."""
-    if not same:
-        raise LedgerError(
-            "a budget was changed by somebody who did not lock the audit's head: verify the audit, and let nobody else"
-            " write to the ledger's tables"
-        )

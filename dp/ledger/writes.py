@@ -1,0 +1,92 @@
+"""Writes: statements that must each touch so many rows, run by the driver from text that was compiled once.
+
+SQLAlchemy takes longer to prepare one of them than SQLite to run it, and all of it happens while others wait for the
+lock. PostgreSQL takes several in one statement, and so in one turn:
+
+    WITH w0 AS (UPDATE ... RETURNING 1), w1 AS (INSERT ... RETURNING 1)
+    SELECT (SELECT count(*) FROM w0), (SELECT count(*) FROM w1)
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from sqlalchemy import Connection, Dialect, Insert, Update
+
+from dp.errors import LedgerError
+
+__all__ = ["Write", "require_same", "write"]
+
+NAMED: Final = re.compile(r"%\((\w+)\)s")
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """statement: one that was built once, since its text is kept for it. values: by name, of every parameter.
+
+    rows: how many it must touch. No two writes that go together touch the same row.
+    """
+
+    statement: Insert | Update
+    values: Mapping[str, Any]
+    rows: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """names: of the parameters in their order, where the driver takes them by that. fixed: values of the statement."""
+
+    sql: str
+    names: tuple[str, ...] | None
+    fixed: Mapping[str, Any]
+
+    def parameters(self, values: Mapping[str, Any]) -> dict[str, Any] | tuple[Any, ...]:
+        every = {**self.fixed, **values}
+        return every if self.names is None else tuple(every[name] for name in self.names)
+
+
+def write(connection: Connection, writes: Sequence[Write]) -> None:
+    """Raises: LedgerError where one touches another number of rows (see require_same)."""
+    dialect = connection.dialect
+    if len(writes) > 1 and dialect.name == "postgresql" and dialect.paramstyle == "pyformat":
+        together = _together(dialect, tuple((each.statement, tuple(each.values)) for each in writes))
+        values = {f"w{at}_{name}": value for at, each in enumerate(writes) for name, value in each.values.items()}
+        touched = connection.exec_driver_sql(together.sql, together.parameters(values)).one()
+        require_same(tuple(touched) == tuple(each.rows for each in writes))
+        return
+    for each in writes:
+        text = _text(dialect, each.statement, tuple(each.values))
+        require_same(connection.exec_driver_sql(text.sql, text.parameters(each.values)).rowcount == each.rows)
+
+
+@lru_cache(maxsize=512)
+def _text(dialect: Dialect, statement: Insert | Update, names: tuple[str, ...]) -> _Text:
+    compiled = statement.compile(dialect=dialect, column_keys=list(names))
+    fixed = {name: value for name, value in compiled.params.items() if name not in names}
+    order = compiled.positiontup if dialect.positional else None
+    return _Text(str(compiled), None if order is None else tuple(order), fixed)
+
+
+@lru_cache(maxsize=512)
+def _together(dialect: Dialect, parts: tuple[tuple[Insert | Update, tuple[str, ...]], ...]) -> _Text:
+    texts = [_text(dialect, statement, names) for statement, names in parts]
+    steps = ", ".join(f"w{at} AS ({_renamed(text.sql, at)} RETURNING 1)" for at, text in enumerate(texts))
+    counts = ", ".join(f"(SELECT count(*) FROM w{at})" for at in range(len(texts)))  # noqa: S608 (a number is put in)
+    fixed = {f"w{at}_{name}": value for at, text in enumerate(texts) for name, value in text.fixed.items()}
+    return _Text(f"WITH {steps} SELECT {counts}", None, fixed)
+
+
+def _renamed(sql: str, at: int) -> str:
+    """With parameters of its own, whatever those of the others are called."""
+    return NAMED.sub(rf"%(w{at}_\1)s", sql)
+
+
+def require_same(same: bool) -> None:
+    """Raises: LedgerError where something changed since it was read, which the lock on the audit's head forbids."""
+    if not same:
+        raise LedgerError(
+            "a budget was changed by somebody who did not lock the audit's head: verify the audit, and let nobody else"
+            " write to the ledger's tables"
+        )

@@ -1,0 +1,96 @@
+"""Writes: each touches as many rows as it must, or nothing is written; several of them go in one turn if they can."""
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    bindparam,
+    event,
+    insert,
+    select,
+    update,
+)
+
+from dp.errors import LedgerError
+from dp.ledger.writes import Write, require_same, write
+
+metadata = MetaData()
+here = Table(
+    "here",
+    metadata,
+    Column("name", String(20), primary_key=True),
+    Column("n", BigInteger),
+    Column("sealed", LargeBinary),
+    Column("none", Integer),
+)
+there = Table("there", metadata, Column("name", String(20), primary_key=True), Column("n", BigInteger))
+PUT = insert(here)
+# Of the same name as a parameter of ADD, and with a value that is the statement's own.
+OF_TWO = (there.c.n < bindparam("more"), there.c.name != "c")
+TO_BOTH = update(there).where(*OF_TWO).values(n=there.c.n + bindparam("n_more"))
+ADD = update(here).where(here.c.name == bindparam("of_name")).values(n=here.c.n + bindparam("more"))
+ROW = {"name": "a%b", "n": 2**62, "sealed": b"\x00\xff%s", "none": None}
+
+
+@pytest.fixture
+def connection(engine: Engine) -> Iterator[Connection]:
+    metadata.create_all(engine)
+    with engine.connect() as connection:
+        connection.execute(insert(there), [{"name": name, "n": 1} for name in "abc"])
+        yield connection
+        connection.rollback()
+
+
+def rows(connection: Connection, table: Table) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in connection.execute(select(table).order_by(table.c.name))]
+
+
+def test_each_has_its_own_values_though_their_names_are_the_same(connection: Connection) -> None:
+    write(connection, [Write(PUT, ROW)])
+    write(
+        connection,
+        [
+            Write(ADD, {"of_name": "a%b", "more": 5}),
+            Write(TO_BOTH, {"more": 2, "n_more": 10}, rows=2),
+            Write(PUT, {**ROW, "name": "b"}),
+        ],
+    )
+    assert rows(connection, here) == [("a%b", 2**62 + 5, b"\x00\xff%s", None), ("b", 2**62, b"\x00\xff%s", None)]
+    assert rows(connection, there) == [("a", 11), ("b", 11), ("c", 1)]
+
+
+@pytest.mark.parametrize("first", [Write(PUT, ROW), None], ids=["with another", "alone"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_one_that_touches_another_number_of_rows_is_an_error(
+    connection: Connection, first: Write | None, rows: int
+) -> None:
+    wrong = Write(TO_BOTH, {"more": 2, "n_more": 10}, rows=rows)
+    with pytest.raises(LedgerError, match="did not lock the audit's head"):
+        write(connection, [wrong] if first is None else [first, wrong])
+
+
+def test_postgresql_is_sent_one_statement(connection: Connection) -> None:
+    sent: list[str] = []
+    event.listen(connection, "before_cursor_execute", lambda _c, _k, sql, *_: sent.append(sql))
+    write(connection, [Write(PUT, ROW), Write(TO_BOTH, {"more": 2, "n_more": 10}, rows=2)])
+    assert len(sent) == (1 if connection.dialect.name == "postgresql" else 2)
+
+
+def test_nothing_is_written_of_nothing(connection: Connection) -> None:
+    write(connection, [])
+    assert rows(connection, here) == []
+
+
+def test_only_what_is_as_it_was_is_fine() -> None:
+    require_same(True)
+    with pytest.raises(LedgerError, match="did not lock the audit's head"):
+        require_same(False)
