@@ -7,13 +7,16 @@ from xdist.scheduler import LoadScopeScheduling
 
 # Tests of these modules go together, wholly or by the database or driver that their id begins with.
 WHOLE: Final = frozenset(
-    {"tests/flows/test_leakage_of_the_demonstration.py", "tests/flows/test_rand_figures.py"},
+    {
+        "tests/flows/test_indexes_are_used.py",
+        "tests/flows/test_leakage_of_the_demonstration.py",
+        "tests/flows/test_rand_figures.py",
+    },
 )
 # All tests below this go together: the two worlds that are attacked are made once.
 ATTACKS: Final = "tests/attacks/"
 BY_DATABASE: Final = frozenset(
     {
-        "tests/flows/test_indexes_are_used.py",
         "tests/flows/test_moved_values.py",
         "tests/flows/test_ways_of_asking_in_each_phase.py",
         "tests/flows/test_ways_of_writing_in_each_phase.py",

@@ -1,7 +1,8 @@
 """Traffic for docs/migrating.md: one process that reads and writes patients, and checks everything that it reads.
 
 A patient's number is "<id>-<version>": whoever reads it knows whose it is, and that versions only grow. Run in the
-folder of the page, by the code that is there, with a seed and a file; at SIGTERM it ends and writes what it did.
+folder of the page, by the code that is there, with a seed, a file and seconds of rest; it tells when it has begun by a
+file too. At SIGTERM it ends and writes what it did.
 """
 
 import json
@@ -10,6 +11,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from db import engine  # type: ignore[import-not-found]
@@ -43,7 +45,8 @@ class Traffic:
             way = self.random.choice(ways)
             way()
             self.did[way.__name__] += 1
-            time.sleep(0.01)
+            begun.touch()
+            time.sleep(rest)
 
     def some_id(self, session: Session) -> int:
         ids = session.scalars(select(Patient.id).order_by(Patient.id.desc()).limit(400)).all()
@@ -128,6 +131,7 @@ class Traffic:
 
 
 signal.signal(signal.SIGTERM, stop)
+begun, rest = Path(sys.argv[2]).with_suffix(".begun"), float(sys.argv[3])
 traffic = Traffic(int(sys.argv[1]))
 traffic.go()
 with open(sys.argv[2], "w", encoding="utf-8") as file:

@@ -18,6 +18,7 @@ from vault import CompoundIndex, equal_together, find, find_all, term_columns
 from vault.attaching import attach
 from vault.mapping import Sealed
 from vault.opened import OpenedVault
+from vault.rows.raw_table import raw_table
 from vault.terms.term import BlindIndex
 
 ROWS = 12_000
@@ -91,10 +92,20 @@ def plan(connection: Connection, sql: str, parameters: Any) -> str:
 
 
 @contextmanager
-def full(url: str, opened: OpenedVault) -> Iterator[Laden]:
+def full(url: str, opened: OpenedVault, like: Laden | None = None) -> Iterator[Laden]:
+    """like: a database whose rows, as they are stored, are put into this one: to seal them takes longer."""
     engine = create_engine(url)
     attach(engine, opened)
     Base.metadata.create_all(engine)
+    if like is not None:
+        for table in map(raw_table, Base.metadata.sorted_tables):
+            with like.engine.connect() as source, engine.begin() as connection:
+                stored = [dict(row) for row in source.execute(select(table)).mappings()]
+                assert len(stored) == ROWS
+                connection.execute(insert(table), stored)
+        yield Laden(engine)
+        engine.dispose()
+        return
     rows = [{"id": n, "name": f"plain§{n}", "number": f"plain§{n}", "town": town(n)} for n in range(ROWS)]
     visits = [{"id": n, "who": f"plain§{n // 2}", "mail": town(n)} for n in range(ROWS)]
     with engine.begin() as connection:
@@ -111,14 +122,14 @@ def full_sqlite(opened: OpenedVault, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="module")
-def full_postgres(opened: OpenedVault, postgres_server_url: str) -> Iterator[Laden]:
-    with postgres.fresh_database(postgres_server_url) as url, full(url, opened) as laden:
+def full_postgres(opened: OpenedVault, full_sqlite: Laden, postgres_server_url: str) -> Iterator[Laden]:
+    with postgres.fresh_database(postgres_server_url) as url, full(url, opened, full_sqlite) as laden:
         yield laden
 
 
 @pytest.fixture(scope="module")
-def full_mariadb(opened: OpenedVault, mariadb_server_url: str) -> Iterator[Laden]:
-    with mariadb.fresh_database(mariadb_server_url) as url, full(url, opened) as laden:
+def full_mariadb(opened: OpenedVault, full_sqlite: Laden, mariadb_server_url: str) -> Iterator[Laden]:
+    with mariadb.fresh_database(mariadb_server_url) as url, full(url, opened, full_sqlite) as laden:
         yield laden
 
 

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, create_engine, make_url, text
 from kms.providers.local import create_key_file
 from tests.flows.test_tutorial import commands
 from tests.servers.postgres import fresh_database, postgres_server
+from tests.sizes import sized
 from tests.warm_commands import warm_program
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +29,7 @@ PAGE_URL = "postgresql+psycopg://clinic@localhost/clinic"
 LEASE = 1
 PROCESSES = 1
 PATIENTS = 120
+REST = str(sized(30, 10) / 1000)
 PLANTED = "PLANTED-7-0"
 
 
@@ -89,7 +91,12 @@ class Clinic:
         """New processes beside the old ones, which end then."""
         old = self.running
         self.running = [self._start() for _ in range(PROCESSES)]
-        time.sleep(3)
+        end = time.monotonic() + 120
+        while not (self.folder / f"did{self.started}.begun").exists():
+            self.look_after()
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        time.sleep(1)
         self.look_after()
         self.end(old)
 
@@ -108,7 +115,7 @@ class Clinic:
     def _start(self) -> subprocess.Popen[str]:
         self.started += 1
         program = (ROOT / "tests" / "flows" / "migrating_traffic.py").read_text(encoding="utf-8")
-        words = [sys.executable, "-W", "ignore", "-c", program, f"{self.started}", f"did{self.started}.json"]
+        words = [sys.executable, "-W", "ignore", "-c", program, f"{self.started}", f"did{self.started}.json", REST]
         return subprocess.Popen(words, cwd=self.folder, env=self.environment, stderr=subprocess.PIPE, text=True)
 
     def ask(self, sql: str) -> list[tuple[object, ...]]:

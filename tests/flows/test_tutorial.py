@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.warm_commands import warm_program
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
@@ -14,7 +16,7 @@ NUMBERS = (b"840-11-2233", b"840112233", b"840-11-2244", b"840-11-2255")
 def follow(folder: Path, command: str) -> str:
     """What a command says on standard output, in the folder, by the programs of this environment."""
     bin_ = Path(sys.executable).parent
-    environment = {"PATH": f"{bin_}:/usr/bin:/bin", "PYTHONPATH": f"{ROOT}", "COLUMNS": "200"}
+    environment = {"PATH": f"{warm_program().parent}:{bin_}:/usr/bin:/bin", "PYTHONPATH": f"{ROOT}", "COLUMNS": "200"}
     ran = subprocess.run(
         ["/bin/sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

@@ -21,7 +21,7 @@ from tests.servers.not_run import find_program
 from tests.sizes import sized
 from tests.vault.jobs.test_engine import cut_all
 
-ROWS, CUTS, DEATHS, REST = sized(300, 20_000), sized(4, 60), sized(1, 10), sized(20, 2) / 1000
+ROWS, CUTS, DEATHS, REST = sized(300, 20_000), sized(4, 60), sized(1, 10), sized(60, 2) / 1000
 
 
 @pytest.mark.parametrize("database_url", SERVERS, indirect=True)

@@ -58,7 +58,7 @@ def test_a_seal_is_waited_for_by_the_run_and_told_to_the_callers_of_a_service(
 ) -> None:
     key_id = rotate(project)
     with (
-        traffic(place, ROWS, processes=1, rest=sized(20, 2) / 1000) as told,
+        traffic(place, ROWS, processes=1, rest=sized(60, 2) / 1000) as told,
         run(place, 20, rate=ROWS / 3, patience=60.0) as one,
     ):
         assert one.until_told("advanced", 2)

@@ -9,7 +9,7 @@ from tests.flows.faults.traffic import traffic
 from tests.flows.faults.visits import Place, make_visits, require_whole, rotate
 from tests.sizes import sized
 
-ROWS, KILLS, REST = sized(300, 20_000), sized(3, 50), sized(20, 2) / 1000
+ROWS, KILLS, REST = sized(300, 20_000), sized(3, 50), sized(60, 2) / 1000
 LONGEST_LIFE = 0.6
 
 

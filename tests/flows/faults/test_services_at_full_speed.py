@@ -12,7 +12,7 @@ from tests.flows.faults.visits import Place, fill, key_ids, make_visits, require
 from tests.sizes import sized
 
 ROWS, SECONDS = sized(200, 20_000), sized(1, 30)
-PROCESSES, THREADS, REST = 2, sized(2, 4), sized(5, 0) / 1000
+PROCESSES, THREADS, REST = 2, sized(2, 4), sized(20, 0) / 1000
 
 
 def test_clients_get_no_wrong_answer_and_no_error_that_they_would_not_have_had(
