@@ -23,6 +23,8 @@ MAX_CAP: Final = 2**31 - 1
 MAX_GROUPS: Final = 2**31 - 1
 # Ours: enough to make a compaction worth its while, and some 20 MB.
 HOLD_ROWS: Final = 2**19
+# Ours: a chunk's columns are made amid many short-lived objects, and would hold on to the places of those around them.
+JOIN_ROWS: Final = 2**17
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ def bound_part(
 ) -> Partial:
     """As bound(), of a part of the rows: what is kept goes on to be bounded together with the other parts'."""
     held: list[Partial] = []
-    waiting, allowed = 0, hold_rows
+    small: list[Partial] = []
+    waiting, unjoined, allowed = 0, 0, hold_rows
     kinds: set[str] = set()
     keyed: set[bool] = set()
     for chunk in chunks:
@@ -105,12 +108,18 @@ def bound_part(
         kinds.add(rows.kind)
         if len(kinds - {NO_KIND}) > 1:
             raise ParameterError("unit", "the chunks of one question name units by integers or by bytes, not by both")
-        held.append(rows)
+        small.append(rows)
         waiting += len(rows)
+        unjoined += len(rows)
+        if unjoined >= JOIN_ROWS or waiting > allowed:
+            held.append(Partial.joined(small))
+            unjoined = 0
         if waiting > allowed:
             held = [_compact(Partial.joined(held), caps, salt, n_groups)]
             waiting = len(held[0])
             allowed = max(hold_rows, 2 * waiting)
+    held.extend(small)
+    small.clear()
     if not held:
         return Partial.none(has_values=grid is not None)
     return _compact(Partial.joined(held), caps, salt, n_groups).with_used_keys()
@@ -120,9 +129,9 @@ def _compact(rows: Partial, caps: Caps, salt: bytes, n_groups: int) -> Partial:
     """Drop what no row that is yet to come can bring back: what is not among the k and c smallest is never again."""
     # A unit with no more rows than both caps is kept as it is.
     spared = caps.rows if n_groups == 1 else min(caps.rows, caps.groups)
-    hashes = unit_hash(salt, rows.words)
-    if not _any_repeats(hashes.copy(), spared):
+    if not _any_repeats(unit_hash(salt, rows.words), spared):
         return rows
+    hashes = unit_hash(salt, rows.words)  # anew: kept beside the sorted ones they would be most of the memory
     order, starts = by_unit(rows.words, hashes)
     lengths = run_lengths(starts)
     crowded = lengths > spared

@@ -169,7 +169,7 @@ def test_rows_of_which_none_is_over_the_caps_are_held_once_and_a_little() -> Non
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(bounded.group) == n
-    assert peak < 50 * n  # a row is 28 bytes
+    assert peak < 43 * n  # a row is 28 bytes, a hash of its unit 8, and what is in work a megabyte
 
 
 @given(rows=any_rows(), caps=CAPS, cut=st.integers(0, 40))
