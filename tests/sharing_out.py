@@ -18,7 +18,9 @@ ATTACKS: Final = "tests/attacks/"
 BY_DATABASE: Final = frozenset(
     {
         "tests/flows/test_moved_values.py",
+        "tests/flows/test_ways_of_asking.py",
         "tests/flows/test_ways_of_asking_in_each_phase.py",
+        "tests/flows/test_ways_of_writing.py",
         "tests/flows/test_ways_of_writing_in_each_phase.py",
     }
 )

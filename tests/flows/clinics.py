@@ -1,17 +1,18 @@
 """The clinic's tables behind each driver, for tests that say one thing of all of them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 import pytest
-from sqlalchemy import URL, Engine, select
+from sqlalchemy import URL, Engine, make_url, select
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import Session
 
+from tests.pairwise import one_of
 from tests.servers.databases import need_database
 from tests.vault.mapping.clinic import Base
 from tests.vault.mapping.driver_spy import DriverSpy
@@ -34,6 +35,27 @@ _MARKS = {"sqlite": (), "postgres": pytest.mark.postgres, "mariadb": pytest.mark
 EACH_DRIVER = [
     pytest.param(name, marks=_MARKS[server], id=name.replace(" ", "-")) for name, (server, _) in DRIVERS.items()
 ]
+
+
+def behind_each_server(names: Iterable[str], *, only_async: bool = False) -> list[Any]:
+    """Params of driver and name: each name with each server, by one of its drivers in turn; soaked by each of them."""
+    drivers: dict[str, list[Any]] = {}
+    for param in EACH_DRIVER:
+        server, dialect = DRIVERS[param.values[0]]
+        if not only_async or make_url(f"{dialect}://").get_dialect().is_async:
+            drivers.setdefault(server, []).append(param)
+    return [
+        _named(one, name) for turn, name in enumerate(names) for its in drivers.values() for one in one_of(its, turn)
+    ]
+
+
+def behind_a_driver(names: Iterable[str]) -> list[Any]:
+    """Params of driver and name: each name with one of the drivers, in turn; soaked with each of them."""
+    return [_named(one, name) for turn, name in enumerate(names) for one in one_of(EACH_DRIVER, turn)]
+
+
+def _named(driver: Any, name: str) -> Any:
+    return pytest.param(driver.values[0], name, marks=driver.marks, id=f"{driver.id}-{name}")
 
 
 @dataclass(frozen=True)

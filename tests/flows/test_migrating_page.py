@@ -29,7 +29,7 @@ PAGE_URL = "postgresql+psycopg://clinic@localhost/clinic"
 LEASE = 1
 PROCESSES = 1
 PATIENTS = 120
-REST = str(sized(30, 10) / 1000)
+REST = str(sized(50, 10) / 1000)
 PLANTED = "PLANTED-7-0"
 
 

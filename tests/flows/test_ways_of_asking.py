@@ -1,4 +1,4 @@
-"""Each row of the table of questions in docs/writing.md, behind each driver.
+"""Each row of the table of questions in docs/writing.md, behind each database, in scripts/soak behind each driver.
 
 A question has the right answer, or is refused with nothing sent and the remedy named.
 """
@@ -35,7 +35,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased, contains_eager, joinedload, selectinload, subqueryload
 
-from tests.flows.clinics import Clinic
+from tests.flows.clinics import Clinic, behind_a_driver, behind_each_server
 from tests.vault.mapping.clinic import Employee, Income, Person, Seat, Ticket, Visit
 from vault import equal_together
 from vault.errors import SealedColumnError
@@ -299,7 +299,7 @@ def _plain_rows(session: Session, ask: Any) -> list[Any]:
     return [row[0] if len(row) == 1 else tuple(row) for row in rows]
 
 
-@pytest.mark.parametrize("name", ANSWERED)
+@pytest.mark.parametrize(("clinic", "name"), behind_each_server(ANSWERED), indirect=["clinic"])
 def test_a_way_of_asking_has_the_right_answer(filled: Clinic, name: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "sqlalchemy.engine")
     question = ANSWERED[name]
@@ -310,7 +310,7 @@ def test_a_way_of_asking_has_the_right_answer(filled: Clinic, name: str, caplog:
     assert "INFO" in caplog.text, "statements were logged"
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(("clinic", "name"), behind_a_driver(REFUSED), indirect=["clinic"])
 def test_k04_05_any_other_way_of_asking_is_refused_before_it_is_sent(
     filled: Clinic, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:

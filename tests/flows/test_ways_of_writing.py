@@ -1,4 +1,4 @@
-"""Each row of the table of ways in docs/writing.md, behind each driver.
+"""Each row of the table of ways in docs/writing.md, behind each database, in scripts/soak behind each driver.
 
 A way keeps value and terms together, or is refused with nothing sent.
 """
@@ -30,7 +30,7 @@ from sqlalchemy.schema import CreateTableAs
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.elements import ClauseElement
 
-from tests.flows.clinics import Clinic
+from tests.flows.clinics import Clinic, behind_a_driver, behind_each_server
 from tests.vault.mapping.clinic import Employee, Person, Visit
 from vault.errors import SealedColumnError
 
@@ -299,11 +299,17 @@ def _everybody(session: Session) -> dict[int, str | None]:
     return {row.id: row.ssn for row in session.execute(select(Person.id, Person.ssn))}
 
 
-@pytest.mark.parametrize("name", TOGETHER)
+AWAITED = [name for name, way in TOGETHER.items() if way.awaited is not None]
+NOT_AWAITED = [name for name in TOGETHER if name not in AWAITED]
+
+
+@pytest.mark.parametrize(
+    ("clinic", "name"),
+    [*behind_each_server(NOT_AWAITED), *behind_each_server(AWAITED, only_async=True)],
+    indirect=["clinic"],
+)
 def test_k05_01_a_way_of_writing_keeps_value_and_terms_together(filled: Clinic, name: str) -> None:
     way = TOGETHER[name]
-    if way.awaited is not None and not filled.is_async:
-        pytest.skip("is of async drivers")
 
     def write(session: Session) -> None:
         written = way.write(session)
@@ -330,7 +336,7 @@ def test_k05_01_a_way_of_writing_keeps_value_and_terms_together(filled: Clinic, 
         assert filled.run(lambda s, ssn=ssn: sorted(s.scalars(select(Person.id).where(Person.ssn == ssn)))) == holders
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(("clinic", "name"), behind_a_driver(REFUSED), indirect=["clinic"])
 def test_k05_01_any_other_way_of_writing_is_refused_before_it_is_sent(filled: Clinic, name: str) -> None:
     sent: list[Any] = []
 
