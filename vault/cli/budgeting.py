@@ -60,6 +60,7 @@ def apply(
     ] = False,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Bring the ledger's budgets to the policy's. What was spent stays spent, and each change is in the audit log."""
     console = Console(soft_wrap=True, highlight=False, markup=False)
@@ -71,6 +72,9 @@ def apply(
         sources = dataset_sources(project)
         try:
             for place, said in apply_budgets(ledger, project.policy, sources, reason=reason, accept=i_accept):
+                if as_json:
+                    typer.echo(json.dumps({"place": place, "changed": said.changed, "warnings": said.warnings}))
+                    continue
                 if said.changed:
                     console.print(f"{place}: the ledger has the policy's budgets now")
                     changed = True
@@ -79,7 +83,7 @@ def apply(
         except SoftLimitError as error:
             refused = str(error)
         else:
-            if not changed:
+            if not changed and not as_json:
                 console.print("the ledger has the policy's budgets; nothing was changed")
             return
     raise PolicyError(f"{refused}: --i-accept")
@@ -91,6 +95,7 @@ def epoch(
     reason: ReasonOption,
     policy: PolicyOption = POLICY,
     models: ModelsOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Answer every question anew from now on, each at a new charge out of the same budget."""
     if not reason.strip():
@@ -103,6 +108,9 @@ def epoch(
             names = ", ".join(project.policy.dataset) or "none"
             raise PolicyError(f"there is no dataset {dataset!r} in the policy; it names: {names}")
         number = ledger.advance_epoch(dataset, reason)
+    if as_json:
+        typer.echo(json.dumps({"dataset": dataset, "epoch": number}))
+        return
     Console(soft_wrap=True, highlight=False, markup=False).print(
         f"dataset {dataset}: epoch {number}; what was asked before is answered anew, at a new charge"
     )

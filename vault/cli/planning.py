@@ -21,7 +21,7 @@ from vault.cli.asking import only_dataset
 from vault.cli.models import ModelsOption, load_models
 from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy
 from vault.cli.planned_question import PlannedQuestion, planned_questions
-from vault.cli.previewing import CountOption, Previewed, in_a_table, parse_error
+from vault.cli.previewing import CountOption, Previewed, in_a_table, parse_error, say_refusals
 from vault.cli.spending import Spending
 from vault.errors import PolicyError
 from vault.policy import DatasetPolicy, Policy
@@ -72,6 +72,7 @@ def plan(
         typer.echo(json.dumps({"questions": [one.in_json() for one in found], **whole.in_json()}))
         return
     Console().print(in_a_table(found))
+    say_refusals(found)
     Console().print(whole.in_a_table())
     Console().print(whole.whole.advice, highlight=False)
     Console().print(whole.in_one_line(name, rules.dataset[name]), highlight=False)

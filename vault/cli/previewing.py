@@ -19,6 +19,7 @@ from vault.cli.answer_display import decimals_of, number, shown_noise, shown_pri
 from vault.cli.asking import only_dataset
 from vault.cli.models import ModelsOption, load_models
 from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy
+from vault.cli.price_limits import beyond
 from vault.cli.spending import EpsilonOption, RhoOption, Spending
 from vault.policy import Policy
 from vault.question import Question, admit, parse
@@ -54,15 +55,17 @@ def preview(
             typer.echo(json.dumps(one.in_json()))
     else:
         Console().print(in_a_table(found))
+        say_refusals(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Previewed:
-    """question: as it was admitted. decimals: as of its answer."""
+    """question: as it was admitted. decimals: as of its answer. refused: why it would be, by the policy alone."""
 
     question: Question
     expected: Preview
     decimals: int
+    refused: tuple[str, ...] = ()
 
     @classmethod
     def at(cls, policy: Policy, dataset: str, text: str, spending: Spending, count: int | None) -> Self:
@@ -70,7 +73,8 @@ class Previewed:
         question = admit(parse(text), policy, dataset)
         price = spending.price(policy.dataset[dataset], question)
         expected = previewed(dp_question(policy, dataset, question), price, count)
-        return cls(question, expected, decimals_of(policy, dataset, question))
+        refused = beyond(policy, dataset, question.columns, price)
+        return cls(question, expected, decimals_of(policy, dataset, question), refused)
 
     @classmethod
     def within(cls, policy: Policy, dataset: str, text: str, error: Fraction, count: int | None) -> Self:
@@ -78,7 +82,8 @@ class Previewed:
         question = admit(parse(text), policy, dataset)
         asked, rules = dp_question(policy, dataset, question), policy.dataset[dataset]
         price = price_for(asked, error, count, price_of=lambda nano: price_of(rules, question, nano))
-        return cls(question, previewed(asked, price, count), decimals_of(policy, dataset, question))
+        refused = beyond(policy, dataset, question.columns, price)
+        return cls(question, previewed(asked, price, count), decimals_of(policy, dataset, question), refused)
 
     def in_json(self) -> dict[str, Any]:
         """Numbers as in an answer."""
@@ -94,6 +99,7 @@ class Previewed:
             "mechanism": expected.mechanism,
             "noise": [shown_noise(noise) for noise in expected.noise],
             "count": expected.count,
+            "refused": list(self.refused),
         }
 
 
@@ -110,6 +116,14 @@ def in_a_table(found: list[Previewed]) -> Table:
             f"{number(expected.width, one.decimals)}{of_rank}",
         )
     return table
+
+
+def say_refusals(found: list[Previewed]) -> None:
+    """Below the table: which would be refused whatever is spent, and why."""
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    for one in found:
+        for why in one.refused:
+            console.print(f"would be refused: {visible(one.question.canonical())}: {why}")
 
 
 def parse_error(text: str) -> Fraction:

@@ -211,6 +211,24 @@ def test_an_epoch_lets_answers_be_new_at_a_new_charge(loaded: Run) -> None:
     assert (refused.status, "it names: visits" in refused.err) == (1, True)
 
 
+def test_a_program_reads_what_became_of_each_place_and_which_epoch_it_is(loaded: Run, tmp_path: Path) -> None:
+    path = tmp_path / "noisevault.toml"
+    path.write_text(path.read_text().replace(LIFETIME, 'lifetime_epsilon = "2"') + COPY)
+    assert loaded("init").status == 0
+    applied = loaded("budget", "apply", "--reason", "more is wanted", "--json")
+    visits, again = map(json.loads, applied.out.splitlines())
+    assert (visits["place"], visits["changed"]) == ("dataset.visits", True)
+    assert (again["place"], again["changed"]) == ("dataset.again", False)
+    assert "has the rows of 'visits'" in again["warnings"][0]
+    unchanged = loaded("budget", "apply", "--reason", "once more", "--json").out.splitlines()
+    assert [json.loads(line)["changed"] for line in unchanged] == [False, False]
+    path.write_text(path.read_text().replace('lifetime_epsilon = "2"', 'lifetime_epsilon = "20"'))
+    refused = loaded("budget", "apply", "--reason", "more is wanted", "--json")
+    assert (refused.status, refused.out, "--i-accept" in refused.err) == (1, "", True)
+    advanced = loaded("budget", "epoch", "visits", "--reason", "load of May", "--json")
+    assert json.loads(advanced.out) == {"dataset": "visits", "epoch": 2}
+
+
 def test_options_before_a_subcommand_are_refused_and_not_left_out(loaded: Run) -> None:
     refused = loaded("budget", "--policy", "other.toml", "epoch", "visits", "--reason", "load of May")
     assert (refused.status, "behind epoch" in refused.err) == (1, True)
