@@ -1,19 +1,20 @@
 """Each kind of index moves by the same steps: shared by tables, over several columns, added and removed ones."""
 
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Column, Integer, MetaData, String, Table, insert, inspect, select
+from sqlalchemy import Column, Integer, MetaData, String, Table, create_engine, insert, inspect, select
 from sqlalchemy.exc import DBAPIError
 
 from kms.key_record import Purpose
+from tests.sizes import sized
 from tests.vault.jobs.indexed_people import People, Process, definition_in, person_table
 from tests.vault.jobs.reindexing.test_index_steps import to_the_end
 from vault.changeover.phase import Phase, Subject
@@ -193,21 +194,13 @@ def test_a_process_that_slept_through_its_lease_is_stopped_by_the_guard(people: 
             connection.execute(insert(sleeper.raw).values(id=9, ssn=sleeper.field.seal("late"), **late))
 
 
-KILLED = """
-import sys, threading, time, os, signal
-sys.path.insert(0, {root!r})
-from pathlib import Path
-from sqlalchemy import create_engine
-from tests.vault.jobs.indexed_people import People, person_table, definition_in
-from vault.terms.term import BlindIndex
-people = People(create_engine({url!r}), Path({folder!r}))
-people.lease = 0.3
-steps = people.steps(person_table(BlindIndex(), unique=False))
-threading.Thread(target=lambda: (time.sleep({seconds}), os.kill(os.getpid(), signal.SIGKILL)), daemon=True).start()
-while not steps.forward().is_done:
-    time.sleep(0.02)
-print("done")
-"""
+def killed_after(seconds: float, url: str, folder: Path) -> None:
+    """A process that goes forward to the end, or dies before."""
+    threading.Thread(target=lambda: (time.sleep(seconds), os.kill(os.getpid(), signal.SIGKILL)), daemon=True).start()
+    people = People(create_engine(url), folder, lease=0.3)
+    steps = people.steps(person_table(BlindIndex(), unique=False))
+    while not steps.forward().is_done:
+        time.sleep(0.02)
 
 
 def test_a_command_that_is_killed_anywhere_goes_on_where_it_was(people: People) -> None:
@@ -218,21 +211,22 @@ def test_a_command_that_is_killed_anywhere_goes_on_where_it_was(people: People) 
     people.vault().keyring.lifecycle.rotate(Purpose.INDEX)
     steps = people.steps(table)
     begin_field_changes(steps.changeovers, people.vault().keyring, definition_in(table), who="ann")
-    root = str(Path(__file__).parents[3])
     url = people.engine.url.render_as_string(hide_password=False)
+    # Forked from one that has imported nearly all: what is interrupted is the work and not the imports.
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["tests.vault.jobs.indexed_people"])
     ends = []
     for number in range(24):
-        seconds = 0.05 * 1.3**number  # from before it has begun, on any machine
-        program = KILLED.format(root=root, url=url, folder=str(people.folder), seconds=seconds)
-        ran = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=os.environ
-        )
-        assert ran.returncode in {0, -signal.SIGKILL}, ran.stderr
+        seconds = 0.05 * (sized(16, 13) / 10) ** number  # from before it has begun, on any machine
+        child = processes.Process(target=killed_after, args=(seconds, url, people.folder))
+        child.start()
+        child.join()
+        assert child.exitcode in {0, -signal.SIGKILL}
         process.field.keyring.beside.end()
         assert process.find("ssn 7") == [7]
         assert process.find("ssn 150") == [150]
-        ends.append(ran.returncode)
-        if ran.returncode == 0:
+        ends.append(child.exitcode)
+        if child.exitcode == 0:
             break
     to_the_end(steps)
     assert -signal.SIGKILL in ends

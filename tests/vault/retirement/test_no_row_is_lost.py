@@ -277,8 +277,8 @@ class NoRowIsLost(RuleBasedStateMachine):
 
 
 NoRowIsLost.TestCase.settings = settings(
-    max_examples=sized(5, 300),
-    stateful_step_count=sized(25, 60),
+    max_examples=sized(12, 300),
+    stateful_step_count=sized(30, 60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
