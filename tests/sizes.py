@@ -1,4 +1,7 @@
-"""Sizes: how much of a slow test to run. The suite runs the normal size, scripts/soak the full one."""
+"""Sizes: how much of a slow test to run. The suite runs the normal size, scripts/soak the full one.
+
+Of combinations of several things the suite takes a covering sample: tests/pairwise.py.
+"""
 
 import os
 from typing import Final

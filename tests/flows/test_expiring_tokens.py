@@ -10,6 +10,7 @@ from sqlalchemy import create_engine, insert, select
 
 from kms import AccessDeniedError, Keyring, KeyStore, LeaseSettings, LoginExpiredError, Purpose
 from kms.logins.app_role import AppRole
+from kms.patience import Patience
 from kms.secret import SecretText
 from tests.kms.logins.vault_logins import AppRoleOnServer
 from tests.kms.providers.transit import Transit, transit_on
@@ -32,6 +33,8 @@ from vault.schema import tables
 
 pytestmark = pytest.mark.openbao
 PERSONS = 60
+# A busy machine may take long to answer; nothing is asked twice.
+PATIENT = Patience(deadline=30, attempts=1)
 # Seconds: keys are unwrapped anew all the time, so that every batch needs the token.
 LEASES = LeaseSettings(sealing=2, unwrapped_soft=0.4, unwrapped_hard=0.8)
 
@@ -52,7 +55,7 @@ class Visits:
         self.engine = create_engine(url)
         store = KeyStore.from_url(self.keys)
         store.create_schema()
-        keyring = Keyring.create(store, transit.provider(), "main")
+        keyring = Keyring.create(store, transit.provider(patience=PATIENT), "main")
         opened = OpenedVault(keyring, store)
         attach(self.engine, opened)
         self.table.create(self.engine)
@@ -65,7 +68,9 @@ class Visits:
     def reencrypt(self, seconds: float, events: list[Event], **login: Any) -> Any:
         """In so many seconds, as a process that has only this login."""
         store = KeyStore.from_url(self.keys)
-        opened = OpenedVault(Keyring.open(store, self.transit.provider(**login), "main", leases=LEASES), store)
+        opened = OpenedVault(
+            Keyring.open(store, self.transit.provider(patience=PATIENT, **login), "main", leases=LEASES), store
+        )
         settings = JobSettings(PaceSettings(most_rows=5, rows_per_second=PERSONS / seconds), patience=5)
         try:
             return Job(Reencrypt.of(self.table, opened), self.engine, settings, notify=events.append).run()
