@@ -41,21 +41,18 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     """To be called last of all that choose."""
     if sized(0, 1):
         return
-    modules: defaultdict[str, list[str]] = defaultdict(list)
+    modules: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if _takes_turns(item):
-            modules[_module(item)].append(item.name)
-    out = {module: left_out(names) for module, names in modules.items()}
-    dropped = [item for item in items if _takes_turns(item) and item.name in out[_module(item)]]
+            modules[item.nodeid.partition("::")[0]].append(item)
+    dropped: set[pytest.Item] = set()
+    for alike in modules.values():
+        out = left_out(item.name for item in alike)
+        dropped.update(item for item in alike if item.name in out)
     if dropped:
-        gone = set(dropped)
-        config.hook.pytest_deselected(items=dropped)
-        items[:] = [item for item in items if item not in gone]
+        config.hook.pytest_deselected(items=list(dropped))
+        items[:] = [item for item in items if item not in dropped]
 
 
 def _takes_turns(item: pytest.Item) -> bool:
     return item.get_closest_marker(IN_TURN) is not None and item.get_closest_marker(EVERY) is None
-
-
-def _module(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]
