@@ -72,10 +72,12 @@ class Collector:
         self._kinds: Counter[str] = Counter()
         self._events: Counter[str] = Counter()
         self._later = 0
+        self._begins_at: int | None = None
 
     def add(self, entry: Mapping[str, Any]) -> None:
         """One entry, as verify_audit() tells it."""
         at, kind = entry["at"], entry["kind"]
+        self._begins_at = at if self._begins_at is None else self._begins_at
         if at >= self._quarter.end:
             self._later += 1
         elif at >= self._quarter.begin:
@@ -144,6 +146,7 @@ class Collector:
             dict(sorted(self._kinds.items())),
             dict(sorted(self._events.items())),
             self._later,
+            self._begins_at,
         )
 
     def _figures(self, name: str, of: _Dataset) -> DatasetFigures:

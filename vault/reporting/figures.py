@@ -128,7 +128,8 @@ class Change:
 class LogFigures:
     """kinds: entries of the quarter, by their kind. events: those of keys and jobs, by what happened.
 
-    later: entries after it.
+    later: entries after it. begins_at: when the first of all entries was written, in microseconds since 1970; None
+        where there is none.
     """
 
     datasets: tuple[DatasetFigures, ...]
@@ -137,3 +138,4 @@ class LogFigures:
     kinds: Mapping[str, int]
     events: Mapping[str, int]
     later: int
+    begins_at: int | None = None

@@ -46,6 +46,7 @@ def _log(quarter: Quarter, log: LogFigures) -> Members:
         "entries": dict(log.kinds),
         "events": dict(log.events),
         "later_entries": log.later,
+        "begins_at": None if log.begins_at is None else _moment(_since_1970(log.begins_at)),
     }
 
 
@@ -124,7 +125,7 @@ def _pair(pair: tuple[int | None, int]) -> Members:
 
 
 def _change(one: Change) -> Members:
-    at = _moment(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=one.at))
+    at = _moment(_since_1970(one.at))
     about = {"entry": one.sequence, "at": at, "kind": one.kind, "dataset": one.dataset, "reason": one.reason or None}
     return about | {"members": dict(one.members)}
 
@@ -147,3 +148,7 @@ def _key(key: KeyFigures) -> Members:
 
 def _moment(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _since_1970(microseconds: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)

@@ -6,7 +6,7 @@ from typing import Final
 
 from dp.nano import show
 from kms.utc_text import to_the_minute
-from vault.reporting.change_section import change_section
+from vault.reporting.change_section import change_section, moment
 from vault.reporting.key_sections import due_section, key_section
 from vault.reporting.ledger_sections import dataset_sections, entry_section, shared_sections
 from vault.reporting.page import Grid, Page, Section
@@ -58,6 +58,14 @@ def _audit(report: Report) -> Iterator[str]:
     else:
         head = f"entry {report.audit.sequence}, {report.audit.mac or 'as nothing was written yet'}"
         yield f"{VERIFIED} Its head is {head}."
+        yield from _beginning(report)
+
+
+def _beginning(report: Report) -> Iterator[str]:
+    """Where the log is younger than the quarter, that nothing was told of is not that nothing was spent."""
+    begins_at = None if report.log is None else report.log.begins_at
+    if begins_at is not None and begins_at > report.quarter.begin:
+        yield f"It begins at {moment(begins_at)}: what was before is not in this page."
 
 
 def _datasets(report: Report) -> Iterator[Grid]:

@@ -26,7 +26,7 @@ def test_what_was_spent_is_told_apart_by_the_borders_of_the_quarter() -> None:
     assert (visits.before.nano_epsilon, visits.spent.nano_epsilon, visits.until_end.nano_epsilon) == (1, 110, 111)
     assert (visits.days[0].nano_epsilon, visits.days[-1].nano_epsilon) == (10, 100)
     assert (visits.weeks[0].nano_epsilon, visits.weeks[-1].nano_epsilon) == (10, 100)
-    assert (log.kinds, log.later) == ({"charge": 2}, 1)
+    assert (log.kinds, log.later, log.begins_at) == ({"charge": 2}, 1, at(6, 1))
 
 
 def test_a_charge_is_of_the_day_and_week_of_its_entry() -> None:
@@ -162,5 +162,5 @@ def test_the_parts_add_up_to_the_whole(entries: list[dict[str, object]]) -> None
 
 def test_nothing_gives_nothing() -> None:
     log = collected([])
-    assert (log.datasets, log.changes, log.kinds, log.later) == ((), (), {}, 0)
+    assert (log.datasets, log.changes, log.kinds, log.later, log.begins_at) == ((), (), {}, 0, None)
     assert Amount.sum([]) == NOTHING

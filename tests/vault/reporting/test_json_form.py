@@ -81,6 +81,7 @@ def test_a_report_for_programs() -> None:
             "entries": {"answer": 1, "charge": 2, "epoch": 1, "refusal": 1, "repeat": 1},
             "events": {},
             "later_entries": 1,
+            "begins_at": "2026-06-01T12:00:00+00:00",
         },
         "keyring": "main",
         "keys": [

@@ -41,6 +41,13 @@ def test_the_summary_names_period_head_and_each_dataset() -> None:
     assert list(grid.rows) == [("visits", "0.5", "1.5", "2")]
 
 
+def test_a_log_that_is_younger_than_the_quarter_says_so() -> None:
+    assert "begins" not in summary(report(LOG))
+    younger = summary(report(LOG[2:]))
+    assert "It begins at 2026-07-01 12:00 UTC: what was before is not in this page." in younger
+    assert "It begins at 2027-01-01 12:00 UTC" in summary(report([policy(at(6, 1) + 214 * 86400 * 10**6, NANO)]))
+
+
 def test_a_quarter_that_is_not_over_says_so() -> None:
     assert "The quarter is not over" in summary(report(LOG, made_at=datetime(2026, 9, 30, tzinfo=UTC)))
 
