@@ -458,21 +458,25 @@ def test_a_database_that_stays_away_ends_the_run_with_what_to_do(engine: Engine,
 @pytest.mark.every_database
 @pytest.mark.parametrize("database_url", SERVERS, indirect=True)
 def test_k12_10_a_service_that_holds_a_row_and_comes_back_for_another_never_fails(database_url: str) -> None:
-    """ROUNDS: it updates row 5, and then 3, which the run may hold by then; a lock that it loses would raise."""
+    """It updates row 5, and then 3, which the run may hold by then; a lock that it loses would raise."""
     engine, service = create_engine(database_url), create_engine(database_url)
     write_notes(engine, ["a"] * 12)
     ended, rounds = threading.Event(), 0
+    tallies: list[Tally] = []
 
-    def again() -> list[Tally]:
-        tallies = []
+    def again() -> None:
         while not ended.is_set():
             tallies.append(Job(Capitals(f"round {len(tallies)}"), engine, settings(6, passes=2)).run())
-        return tallies
 
+    def met() -> bool:
+        return len(tallies) > 3 and sum(tally.changed_meanwhile for tally in tallies) > 0
+
+    end = time.monotonic() + 120
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(again)
         try:
-            while rounds < ROUNDS and not running.done():
+            while (rounds < ROUNDS or not met()) and not running.done():
+                assert time.monotonic() < end
                 with service.begin() as connection:
                     for row in (5, 3):
                         connection.execute(update(NOTES).where(NOTES.c.id == row).values(body=f"a{rounds}"))
@@ -480,13 +484,12 @@ def test_k12_10_a_service_that_holds_a_row_and_comes_back_for_another_never_fail
                 rounds += 1
         finally:
             ended.set()
-        tallies = running.result(60)
+        running.result(60)
     Job(Capitals("last"), engine, settings(6)).run().require_complete()
-    assert rounds == ROUNDS
-    assert len(tallies) > 3
-    assert sum(tally.changed_meanwhile for tally in tallies) > 0, "they met"
+    assert rounds >= ROUNDS
+    assert met()
     assert all(tally.remaining == 0 for tally in tallies if tally.outcome is JobState.COMPLETE)
-    assert bodies(engine) == ["A"] * 3 + [f"A{ROUNDS - 1}", "A", f"A{ROUNDS - 1}"] + ["A"] * 6
+    assert bodies(engine) == ["A"] * 3 + [f"A{rounds - 1}", "A", f"A{rounds - 1}"] + ["A"] * 6
 
 
 class Leased(Capitals):
