@@ -14,6 +14,7 @@ from dp.errors import ParameterError
 from dp.grid import Grid
 from dp.tie_break import group_hash, unit_hash, unit_words
 from tests.dp.rows import SALT, Row, any_rows, chunk_of, chunks_of
+from tests.sizes import sized
 
 GRID = Grid.of("-100", "100", "0.5")
 CAPS = st.builds(Caps, st.integers(1, 4), st.integers(1, 4))
@@ -41,7 +42,7 @@ def kept_one_by_one(rows: list[Row], caps: Caps, n_groups: int) -> Counter[tuple
 
 
 @given(rows=any_rows(), caps=CAPS, n_groups=st.integers(1, 5))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sized(37, 150))
 def test_it_keeps_what_the_rule_says(rows: list[Row], caps: Caps, n_groups: int) -> None:
     bounded = bound([chunk_of(rows)], caps, SALT, n_groups=n_groups, grid=GRID)
     assert kept(bounded) == kept_one_by_one(rows, caps, n_groups)
@@ -55,7 +56,7 @@ def test_it_keeps_what_the_rule_says(rows: list[Row], caps: Caps, n_groups: int)
     sizes=st.lists(st.integers(0, 9), max_size=8),
     hold_rows=st.sampled_from([0, 1, 5, 1000]),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sized(37, 150))
 def test_neither_order_nor_chunks_nor_compaction_change_what_is_kept(
     rows: list[Row], caps: Caps, n_groups: int, data: st.DataObject, sizes: list[int], hold_rows: int
 ) -> None:
@@ -66,7 +67,7 @@ def test_neither_order_nor_chunks_nor_compaction_change_what_is_kept(
 
 
 @given(rows=any_rows(), caps=CAPS, n_groups=st.integers(1, 5))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=sized(25, 100))
 def test_another_unit_changes_nothing_of_this_one(rows: list[Row], caps: Caps, n_groups: int) -> None:
     mine = [row for row in rows if row.unit == 0]
     others = [row for row in rows if row.unit != 0]
@@ -77,7 +78,7 @@ def test_another_unit_changes_nothing_of_this_one(rows: list[Row], caps: Caps, n
 
 
 @given(rows=any_rows(units=st.just(7)), caps=CAPS, n_groups=st.integers(1, 5))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=sized(25, 100))
 def test_a_unit_keeps_no_more_than_the_caps_allow(rows: list[Row], caps: Caps, n_groups: int) -> None:
     groups = Counter(bound([chunk_of(rows)], caps, SALT, n_groups=n_groups).group.tolist())
     assert len(groups) <= caps.groups
@@ -86,7 +87,7 @@ def test_a_unit_keeps_no_more_than_the_caps_allow(rows: list[Row], caps: Caps, n
 
 
 @given(rows=any_rows(), caps=CAPS, n_groups=st.integers(1, 5))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(15, 60))
 def test_units_of_bytes_are_bounded_by_the_same_rule(rows: list[Row], caps: Caps, n_groups: int) -> None:
     chunk = chunk_of(rows, wide_units=True)
     whole = kept(bound([chunk], caps, SALT, n_groups=n_groups, grid=GRID))
@@ -96,7 +97,7 @@ def test_units_of_bytes_are_bounded_by_the_same_rule(rows: list[Row], caps: Caps
 
 
 @given(rows=any_rows(), caps=CAPS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(15, 60))
 def test_units_that_share_a_hash_are_still_told_apart(rows: list[Row], caps: Caps) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bounding, "unit_hash", lambda salt, words: np.zeros(len(words), dtype=np.uint64))
@@ -105,7 +106,7 @@ def test_units_that_share_a_hash_are_still_told_apart(rows: list[Row], caps: Cap
 
 
 @given(rows=any_rows(), rows_cap=st.integers(1, 3))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(15, 60))
 def test_groups_that_share_a_hash_are_still_told_apart(rows: list[Row], rows_cap: int) -> None:
     caps = Caps(rows_cap, 2)
     with pytest.MonkeyPatch.context() as patch:
@@ -173,7 +174,7 @@ def test_rows_of_which_none_is_over_the_caps_are_held_once_and_a_little() -> Non
 
 
 @given(rows=any_rows(), caps=CAPS, cut=st.integers(0, 40))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(15, 60))
 def test_the_width_of_a_column_of_bytes_does_not_matter(rows: list[Row], caps: Caps, cut: int) -> None:
     def of_width(some: list[Row], width: int) -> Chunk:
         chunk = chunk_of(some)

@@ -59,7 +59,7 @@ def test_it_finds_what_was_true_of_many() -> None:
     told=st.lists(st.integers(0, 10**9), min_size=2, max_size=5),
     nano=st.one_of(st.integers(1, 10**11), st.sampled_from([1, 10**18])),
 )
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=sized(10, 30))
 def test_estimates_add_up_to_all_and_intervals_lie_inside(told: list[int], nano: int) -> None:
     total = sum(told)
     found = true_counts(RandomizedResponse(nano, len(told)), told)

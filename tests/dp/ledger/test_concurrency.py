@@ -20,7 +20,7 @@ def empty(engine: Engine) -> Ledger:
 
 
 def test_k23_01_of_two_processes_that_cannot_both_fit_exactly_one_wins(empty: Ledger, database_url: str) -> None:
-    rounds = sized(50, 1000)
+    rounds = sized(25, 1000)
     for number in range(rounds):
         empty.declare(f"round {number}", EPSILON)
     results = together(charge_rounds, [(database_url, name, 600_000_000, rounds) for name in ("ann", "bob")])
@@ -54,7 +54,7 @@ def test_k23_01_an_engine_of_any_isolation_grants_what_fits(empty: Ledger, datab
 
 
 def test_k23_01_of_eight_tenths_exactly_five_fit_into_a_half(empty: Ledger, database_url: str) -> None:
-    rounds = sized(5, 50)
+    rounds = sized(3, 50)
     for number in range(rounds):
         empty.declare(f"round {number}", EPSILON // 2)
     results = together(charge_rounds, [(database_url, f"analyst {n}", EPSILON // 10, rounds) for n in range(8)])
@@ -63,7 +63,9 @@ def test_k23_01_of_eight_tenths_exactly_five_fit_into_a_half(empty: Ledger, data
     empty.verify_audit()
 
 
-@pytest.mark.parametrize(("processes", "nano", "rounds"), [(2, 300, (5, 50)), (8, 100, (3, 50)), (32, 100, (1, 50))])
+@pytest.mark.parametrize(
+    ("processes", "nano", "rounds"), [(2, 300, (3, 50)), (sized(6, 8), 100, (2, 50)), (sized(12, 32), 100, (1, 50))]
+)
 def test_k23_01_over_several_scopes_exactly_as_many_fit_as_the_tightest_allows(
     empty: Ledger, database_url: str, processes: int, nano: int, rounds: tuple[int, int]
 ) -> None:

@@ -18,7 +18,7 @@ from dp.ledger.place import Place
 from tests.dp.ledger.sealing import a_request, ledger_on
 from tests.sizes import sized
 
-ENTRIES = sized(2_001, 100_001)  # one declares the budget
+ENTRIES = sized(401, 100_001)  # one declares the budget
 
 
 def fill(ledger: Ledger, first: int, last: int) -> None:

@@ -17,7 +17,7 @@ from tests.sizes import sized
     "variance", [Fraction(1, 2), Fraction(1), Fraction(10, 3), Fraction(12_345), Fraction(2**160, 7)]
 )
 def test_draws_fit_the_claimed_sigma_and_no_other(variance: Fraction) -> None:
-    draws = sample_many_gaussian(variance, sized(30_000, 1_000_000), OperatingSystemRandom())
+    draws = sample_many_gaussian(variance, sized(4_000, 1_000_000), OperatingSystemRandom())
     assert_fits(draws, sqrt(variance), gaussian)
     assert p_value(draws, sqrt(variance)) < FALSE_ALARM  # a Laplace of this scale is something else
 
@@ -25,7 +25,7 @@ def test_draws_fit_the_claimed_sigma_and_no_other(variance: Fraction) -> None:
 @pytest.mark.parametrize("variance", [Fraction(3, 4), Fraction(900)])
 def test_single_draws_fit_too(variance: Fraction) -> None:
     random = OperatingSystemRandom()
-    draws = [sample_discrete_gaussian(variance, random) for _ in range(sized(8_000, 200_000))]
+    draws = [sample_discrete_gaussian(variance, random) for _ in range(sized(3_000, 200_000))]
     assert_fits(draws, sqrt(variance), gaussian)
     assert_same(draws, sample_many_gaussian(variance, len(draws), random))
 
@@ -36,7 +36,7 @@ def test_it_draws_what_opendp_draws(sigma: float) -> None:
     import opendp.prelude as opendp
 
     opendp.enable_features("contrib")
-    n = sized(20_000, 300_000)
+    n = sized(5_000, 300_000)
     oracle = opendp.m.make_gaussian(
         opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l2_distance(T=float), scale=sigma
     )

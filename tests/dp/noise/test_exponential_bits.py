@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp.noise.exponential_bits import digit_threshold, exp_bounds, tail_threshold
+from tests.sizes import sized
 
 SCALES = st.builds(Fraction, st.integers(1, 10**12), st.integers(1, 10**12))
 
@@ -19,14 +20,14 @@ def test_the_first_digits_are_those_of_the_formula() -> None:
 
 
 @given(scale=SCALES, digit=st.integers(0, 70), bits=st.sampled_from([32, 96]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(15, 60))
 def test_more_bits_begin_with_fewer_bits(scale: Fraction, digit: int, bits: int) -> None:
     for threshold in (digit_threshold, tail_threshold):
         assert threshold(scale, digit, bits + 64) >> 64 == threshold(scale, digit, bits)
 
 
 @given(scale=SCALES)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(15, 60))
 def test_a_digit_is_one_less_often_than_not(scale: Fraction) -> None:
     assert 0 <= digit_threshold(scale, 0, 32) < 2**31
     assert 0 <= tail_threshold(scale, 0, 32) < 2**32
@@ -47,7 +48,7 @@ def test_digits_together_have_exactly_the_geometric_probabilities(scale: Fractio
 
 
 @given(exponent=st.builds(Fraction, st.integers(1, 10**9), st.integers(1, 10**9)))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(15, 60))
 def test_the_enclosure_holds_the_exponential_and_is_tight(exponent: Fraction) -> None:
     low, high = exp_bounds(exponent, 30)
     with localcontext(prec=80, Emin=MIN_EMIN):

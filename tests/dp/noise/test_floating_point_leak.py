@@ -14,7 +14,7 @@ import pytest
 from dp import Caps, Chunk, Count, Grid, Mean, Price, Question, Sum, release
 from tests.sizes import sized
 
-DRAWS = sized(20_000, 200_000)
+DRAWS = sized(4_000, 200_000)
 LN_3 = 1_098_612_288
 
 
@@ -82,7 +82,7 @@ def test_means_are_what_two_integers_say_whatever_the_value(step: Fraction) -> N
 
 
 def test_k18_01_counts_of_none_and_of_one_are_the_same_integers_within_epsilon() -> None:
-    n = 20_000
+    n = sized(5_000, 20_000)
     seen = []
     for rows in (0, 1):
         question = Count(Caps(1), n)

@@ -34,7 +34,7 @@ def test_candidates_win_as_often_as_every_way_that_coins_fall_says(exponent: Fra
 
 
 @given(heads=st.lists(st.fractions(0, 1, max_denominator=50), max_size=4))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=sized(10, 40))
 def test_a_fair_draw_among_the_heads_is_the_published_algorithm(heads: list[Fraction]) -> None:
     heads = [Fraction(1), *heads]
     fair = [Fraction(0)] * len(heads)
@@ -53,7 +53,7 @@ def test_a_fair_draw_among_the_heads_is_the_published_algorithm(heads: list[Frac
     moves=st.lists(st.integers(-1, 1), min_size=6, max_size=6),
     epsilon=st.floats(0.1, 3),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=sized(37, 150))
 def test_scores_that_move_by_one_change_no_probability_by_more_than_epsilon(
     scores: list[int], moves: list[int], epsilon: float
 ) -> None:
@@ -71,7 +71,7 @@ def test_it_chooses_what_opendp_chooses() -> None:
     import opendp.prelude as opendp
 
     opendp.enable_features("contrib")
-    n = sized(4_000, 200_000)
+    n = sized(1_500, 200_000)
     oracle = opendp.m.make_noisy_max(
         opendp.vector_domain(opendp.atom_domain(T="i64")),
         opendp.linf_distance(T="i64", monotonic=True),

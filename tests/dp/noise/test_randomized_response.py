@@ -44,7 +44,7 @@ def test_it_tells_what_opendp_tells(categories: int) -> None:
     import opendp.prelude as opendp
 
     opendp.enable_features("contrib")
-    n, epsilon = sized(5_000, 100_000), 1.0
+    n, epsilon = sized(2_000, 100_000), 1.0
     told = opendp.m.make_randomized_response(
         [str(category) for category in range(categories)], prob=told_as(0, epsilon, categories)[0]
     )
@@ -54,7 +54,7 @@ def test_it_tells_what_opendp_tells(categories: int) -> None:
 
 
 @given(nano=st.integers(1, 60 * NANO), categories=st.one_of(st.integers(2, 9), st.integers(2, 2**31 - 1)))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(15, 60))
 def test_the_log_ratio_is_the_epsilon_that_is_charged(nano: int, categories: int) -> None:
     bits = 320
     lies = Fraction(_lie_threshold(RandomizedResponse(nano, categories), bits), 2**bits)
@@ -65,7 +65,7 @@ def test_the_log_ratio_is_the_epsilon_that_is_charged(nano: int, categories: int
 
 
 @given(nano=st.integers(1, 60 * NANO), categories=st.integers(2, 2**31 - 1))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=sized(10, 40))
 def test_more_bits_begin_with_fewer_bits(nano: int, categories: int) -> None:
     response = RandomizedResponse(nano, categories)
     assert _lie_threshold(response, 128) >> 64 == _lie_threshold(response, 64)

@@ -102,7 +102,7 @@ def test_opendp_tells_no_greater_delta() -> None:
     groups=st.one_of(st.integers(1, 50), st.integers(1, 2**31 - 1)),
     atto=st.one_of(st.integers(1, ATTO - 1), st.sampled_from([1, 10**8, 10**12])),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(15, 60))
 def test_the_smallest_threshold_keeps_delta_and_one_less_does_not(nano: int, groups: int, atto: int) -> None:
     threshold = smallest_threshold(nano, groups, atto)
     assert threshold_delta(threshold, nano, groups) <= Fraction(atto, ATTO)
@@ -111,7 +111,7 @@ def test_the_smallest_threshold_keeps_delta_and_one_less_does_not(nano: int, gro
 
 
 @given(threshold=st.integers(2, 10**12), nano=st.integers(1, 10**18), groups=st.integers(1, 2**31 - 1))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sized(15, 60))
 def test_delta_falls_with_the_threshold_and_is_a_probability(threshold: int, nano: int, groups: int) -> None:
     delta = threshold_delta(threshold, nano, groups)
     assert Fraction(1, 10**29) / 2 <= threshold_delta(threshold + 1, nano, groups) <= delta <= 1

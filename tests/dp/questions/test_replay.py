@@ -30,6 +30,7 @@ from dp.questions.variance import Variance
 from tests.dp.questions.every import FRACTIONS, GAUSSIAN, PURE, additive, choosing, edges_of
 from tests.dp.questions.replay import assert_private, losses
 from tests.dp.rows import HOSTILE_FLOATS, HOSTILE_INTS, Row, any_rows
+from tests.pairwise import covering
 from tests.sizes import sized
 
 CAPS = st.builds(Caps, st.integers(1, 3), st.integers(1, 4))
@@ -39,7 +40,7 @@ FLOAT_GRIDS = st.sampled_from(
 INT_GRIDS = st.sampled_from(
     [Grid.of(0, 100, 1), Grid.of(0, 2**62, 1), Grid.of(-(2**62), 2**62, 1), Grid.of(-(2**62), -3, 1), Grid.of(-5, 5, 5)]
 )
-EXAMPLES = sized(30, 2_000)
+EXAMPLES = sized(10, 2_000)
 
 
 @st.composite
@@ -85,9 +86,15 @@ def test_a_choice_among_very_many_candidates_loses_no_more(grid: Grid, floats: b
     assert_private(Quantiles(Caps(1), grid, FRACTIONS), rows, PURE, floats=floats)
 
 
-@pytest.mark.parametrize("price", [PURE, GAUSSIAN], ids=["pure", "gaussian"])
-@pytest.mark.parametrize("caps", [Caps(1), Caps(3), Caps(1, 3), Caps(2, 3), Caps(2, 9)])
-@pytest.mark.parametrize("grid", [Grid.of(0, 100, 1), Grid.of(-100, 3, 1), Grid.of(-7, -3, 1), Grid.of(0, 2**52, 1)])
+@pytest.mark.parametrize(
+    ("grid", "caps", "price"),
+    covering(
+        [Grid.of(0, 100, 1), Grid.of(-100, 3, 1), Grid.of(-7, -3, 1), Grid.of(0, 2**52, 1)],
+        [Caps(1), Caps(3), Caps(1, 3), Caps(2, 3), Caps(2, 9)],
+        [PURE, GAUSSIAN],
+        together=sized(1, 3),
+    ),
+)
 def test_one_unit_with_extreme_values_loses_all_of_the_price_and_no_more(grid: Grid, caps: Caps, price: Price) -> None:
     """So no sensitivity is larger than it has to be."""
     extremes = [grid.lower - 1, grid.upper + 1, grid.lower, (grid.lower + grid.upper) // 2]

@@ -13,6 +13,7 @@ from dp.questions.sum import Sum
 from tests.dp.questions.replay import aggregates_of
 from tests.dp.rows import Row, any_rows
 from tests.dp.seeded import SeededRandom
+from tests.sizes import sized
 
 NAN, INF = float("nan"), float("inf")
 
@@ -67,7 +68,7 @@ def test_a_sum_is_released_in_the_unit_of_its_values() -> None:
 
 
 @given(rows=any_rows())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=sized(12, 50))
 def test_the_sum_is_that_of_clamped_values_one_by_one(rows: list[Row]) -> None:
     grid = Grid.of(-50, 60, 1)
     single = [row._replace(unit=place) for place, row in enumerate(rows)]

@@ -101,7 +101,7 @@ def test_k18_05_a_variance_between_equal_bounds_is_refused_as_useless(lower: int
 
 
 @given(rows=any_rows(floats=False))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=sized(10, 30))
 def test_k19_03_squares_beyond_64_bits_are_exact(rows: list[Row]) -> None:
     grid = Grid.of(-(2**62), 2**62, 1)
     single = [row._replace(unit=place, group=0) for place, row in enumerate(rows)]

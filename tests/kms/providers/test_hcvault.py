@@ -32,6 +32,7 @@ from kms.providers.hcvault import ITEMS_A_REQUEST, TransitProvider
 from kms.secret import SecretKey, SecretText
 from tests.kms.manual_clock import ManualClock
 from tests.kms.providers.transit import Transit, b64, frames_of
+from tests.sizes import sized
 
 pytestmark = pytest.mark.openbao
 KEY = SecretKey(bytes(range(32)))
@@ -211,7 +212,7 @@ def test_one_bad_item_does_not_make_an_exception_of_the_whole_answer(
     assert statuses == [200]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=sized(10, 40), deadline=None)
 @given(st.binary(max_size=80))
 def test_bytes_that_are_no_ciphertext_are_refused(transit_for_all: TransitProvider, junk: bytes) -> None:
     with pytest.raises(CannotUnwrapError):
