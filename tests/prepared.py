@@ -82,7 +82,7 @@ class Prepared(ABC):
 
 class OnPostgres(Prepared):
     def _at_once(self, statements: Sequence[str]) -> str:
-        return "; ".join(statements).replace("%", "%%")
+        return "; ".join(statements)
 
     def _look(self, connection: Connection) -> str:
         # xmin: the transaction that wrote the entry of the catalogue.
@@ -107,7 +107,7 @@ class OnPostgres(Prepared):
 
 class OnMariaDB(Prepared):
     def _at_once(self, statements: Sequence[str]) -> str:
-        return f"BEGIN NOT ATOMIC START TRANSACTION; {'; '.join(statements)}; COMMIT; END".replace("%", "%%")
+        return f"BEGIN NOT ATOMIC START TRANSACTION; {'; '.join(statements)}; COMMIT; END"
 
     def _look(self, connection: Connection) -> str:
         return str(
@@ -118,6 +118,7 @@ class OnMariaDB(Prepared):
                 for view, what, of in (
                     ("tables", "table_name, create_time, table_type", "table_schema"),
                     ("columns", "table_name, column_name, column_type", "table_schema"),
+                    ("statistics", "table_name, index_name, column_name", "table_schema"),
                     ("triggers", "trigger_name", "trigger_schema"),
                     ("routines", "routine_name", "routine_schema"),
                 )
