@@ -1,7 +1,6 @@
 """The state of a keyring: sealed by for one lease, read by one thread at a time."""
 
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +10,7 @@ from kms.key_record import KeyringState
 from kms.lease import LeaseSettings
 from kms.state_lease import StateLease
 from tests.kms.manual_clock import ManualClock
+from tests.kms.waiting import CountedLock
 
 
 class Source:
@@ -129,10 +129,11 @@ def test_many_threads_wait_for_one_reading(lease: StateLease, source: Source) ->
     def ask() -> None:
         names.append(lease.reload().name)
 
+    lease._lock = lock = CountedLock()  # type: ignore[assignment]
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
-    time.sleep(0.3)  # one reads and is held at the gate, seven have come to the lock
+    lock.wait_for(8)  # one reads and is held at the gate, seven have come to the lock
     gate.set()
     for thread in threads:
         thread.join()
@@ -160,10 +161,11 @@ def test_threads_that_wait_share_an_outage(lease: StateLease, source: Source, cl
             failures.append(str(error))
 
     calls = [lease.for_sealing, lease.for_opening, lease.reload] * 3
+    lease._lock = lock = CountedLock()  # type: ignore[assignment]
     threads = [threading.Thread(target=ask, args=(call,)) for call in calls]
     for thread in threads:
         thread.start()
-    time.sleep(0.3)
+    lock.wait_for(9)
     gate.set()
     for thread in threads:
         thread.join()
@@ -192,11 +194,12 @@ def test_a_thread_that_waited_for_a_failed_reading_reads_for_itself(lease: State
         except KeyringError as error:
             failures.append(str(error))
 
-    with lease._lock:  # as if another thread were reading while both come
+    lease._lock = lock = CountedLock()  # type: ignore[assignment]
+    with lock:  # as if another thread were reading while both come
         threads = [threading.Thread(target=ask) for _ in range(2)]
         for thread in threads:
             thread.start()
-        time.sleep(0.2)
+        lock.wait_for(1 + 2)
     assert reading.wait(10)
     gate.set()
     for thread in threads:

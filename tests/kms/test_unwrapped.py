@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -28,6 +27,7 @@ from kms.new_key import new_key
 from kms.unwrapped import UnwrappedKeys
 from tests.kms.manual_clock import ManualClock
 from tests.kms.scripted_provider import ScriptedProvider
+from tests.kms.waiting import CountedLock
 
 DOWN = UnavailableError("down")
 REFUSALS = [
@@ -251,10 +251,11 @@ def test_threads_that_wait_share_an_outage(
         except UnavailableError as error:
             failures.append(error)
 
+    keys._lock = lock = CountedLock()  # type: ignore[assignment]
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
-    time.sleep(0.3)  # one asks and is held at the gate, seven have come to the lock
+    lock.wait_for(8)  # one asks and is held at the gate, seven have come to the lock
     gate.set()
     for thread in threads:
         thread.join()

@@ -21,9 +21,9 @@ from dp.noise.permute_and_flip import permute_and_flip
 from dp.noise.random_source import OperatingSystemRandom
 from tests.sizes import sized
 
-DRAWS = sized(2_000, 60_000)
+DRAWS = sized(800, 60_000)
 # Of the soak's draws, one time in a million is 0.02; the rest is for what a machine does besides.
-NOTHING = sized(110, 40) / 1000
+NOTHING = sized(180, 40) / 1000
 WIDE = 2**16
 
 
