@@ -5,7 +5,7 @@ every part by its whole sensitivity. The event is that every part comes out at l
 small bounds it is likely enough on both sides to be counted: the ratio is exp(epsilon), exactly.
 
 At full size (scripts/soak) a noise that spends 10 % too much is found in 997 of 1,000 runs, and a sound one is taken
-for such in one of a million; at the normal size, a twentieth or less of it, one that spends twice too much.
+for such in one of a million; at the normal size, a twentieth or less of it, one that spends twice what it says.
 """
 
 from collections.abc import Callable

@@ -7,13 +7,16 @@ from dp.errors import ParameterError
 from dp.selftest.audit import audit, audit_with_random
 from dp.selftest.finding import Verdict
 from tests.dp.seeded import SeededRandom
+from tests.sizes import sized
 
 
 def test_this_installation_passes() -> None:
     assert [finding.check for finding in audit() if finding.verdict is not Verdict.PASS] == []
 
 
-def test_a_seed_is_seen_by_the_forks_alone() -> None:
+def test_a_seed_is_seen_by_the_forks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    if sized(1, 0):  # that the samplers pass with it is seen in test_sampling.py
+        monkeypatch.setattr("dp.selftest.audit.sampling", lambda *_: iter(()))
     failed = [
         finding.check for finding in audit_with_random(20_000, SeededRandom(1)) if finding.verdict is Verdict.FAIL
     ]
