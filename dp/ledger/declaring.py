@@ -32,8 +32,7 @@ class Declaring(Transacting):
     ) -> Declaration:
         """Set what the dataset may cost one person, all askers together. It is logged where that is a change.
 
-        budgets: all of them; or an int, of the lifetime alone: what else was declared stays, and no reason is asked
-            for.
+        budgets: all of them; or an int, of the lifetime alone: what else was declared stays.
         lifetime_atto_delta: beside an int; 0 for a promise of epsilon alone; otherwise half of it is for the questions'
             own deltas, and half buys a sum of rho that counts where the sum of epsilon is above the lifetime's.
         reason: why they change; not needed for the first ones.
@@ -42,12 +41,12 @@ class Declaring(Transacting):
         Raises: ParameterError, SoftLimitError.
         """
         require_name("dataset", dataset)
+        consent = Consent(reason, accept, soft_limit_nano)
         if isinstance(budgets, Budgets):
-            consent = Consent(reason, accept, soft_limit_nano)
             return self._run(lambda c, _: policy_change.declare(c, self._log, dataset, budgets, consent))
         require_lifetime(budgets, lifetime_atto_delta)
         return self._run(
-            lambda c, _: policy_change.declare_lifetime(c, self._log, dataset, budgets, lifetime_atto_delta)
+            lambda c, _: policy_change.declare_lifetime(c, self._log, dataset, budgets, lifetime_atto_delta, consent)
         )
 
     def share_lifetime(

@@ -59,12 +59,14 @@ def declare(connection: Connection, log: AuditLog, dataset: str, budgets: Budget
     return Declaration(changed, (*warnings, *of_copies))
 
 
-def declare_lifetime(connection: Connection, log: AuditLog, dataset: str, nano: int, atto_delta: int) -> Declaration:
-    """Only the lifetime, without a word of why: for programs whose own code is the policy."""
+def declare_lifetime(
+    connection: Connection, log: AuditLog, dataset: str, nano: int, atto_delta: int, consent: Consent
+) -> Declaration:
+    """Only the lifetime; what else was declared stays. Raises: ParameterError, SoftLimitError."""
     log.lock(connection)
     before = read_budgets(connection, dataset) or Budgets(nano)
     budgets = replace(before, lifetime_nano=nano, lifetime_atto_delta=atto_delta)
-    return declare(connection, log, dataset, budgets, Consent("no reason was given", accepted=True))
+    return declare(connection, log, dataset, budgets, consent)
 
 
 def share_lifetime(connection: Connection, log: AuditLog, declared: SharedLifetime, consent: Consent) -> Declaration:

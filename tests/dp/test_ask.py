@@ -111,7 +111,7 @@ def test_keys_that_nobody_declared_are_charged_with_their_delta_and_kept(ledger:
         (chunk,) = rows(50)
         return [Chunk(chunk.unit, chunk.group, chunk.tie, keys=(b"city",))]
 
-    ledger.declare("people", EPSILON, lifetime_atto_delta=10**15)
+    ledger.declare("people", EPSILON, lifetime_atto_delta=10**15, reason="a test", accept=True)
     request = replace(a_request(), price=Price.approximate(EPSILON, 10**12))
     question = UndeclaredGroups(Caps(1))
     answer = ask(ledger, request, question, read, salt=SALT)
@@ -315,8 +315,8 @@ def test_the_core_is_deterministic(ledger: Ledger) -> None:
 
 
 def test_the_noise_is_about_the_data(ledger: Ledger) -> None:
-    ledger.declare("people", 10**13)
-    n = sized(20, 500)
+    ledger.declare("people", 10**13, reason="a test", accept=True)
+    n = sized(50, 500)
     answers = [
         ask(ledger, a_request(EPSILON, f"question {number}"), COUNT, lambda: rows(1000), salt=SALT)
         for number in range(n)

@@ -64,7 +64,7 @@ def test_there_is_one_charge_committed_before_any_question_reads(ledger: Ledger,
 
 
 def test_at_a_delta_that_helps_the_bound_of_the_batch_is_charged(ledger: Ledger) -> None:
-    ledger.declare("people", 20 * EPSILON, lifetime_atto_delta=4 * MILLIONTH)
+    ledger.declare("people", 20 * EPSILON, lifetime_atto_delta=4 * MILLIONTH, reason="a test", accept=True)
     answers = asked(ledger, map(str, range(40)), atto_delta=MILLIONTH)
     status = ledger.status("people")
     assert answers.price.nano_epsilon == status.spent == kov_epsilon([TENTH] * 40, MILLIONTH) < 40 * TENTH
@@ -200,7 +200,7 @@ def test_a_crash_after_the_charge_leaves_it_charged_and_the_next_is_a_new_charge
 
 def test_every_question_can_stand_in_a_batch(ledger: Ledger) -> None:
     questions: list[Question] = [*additive(NEAR, Caps(1), 2), *choosing(NEAR, Caps(1), 2)]
-    ledger.declare("people", EPSILON * len(questions))
+    ledger.declare("people", EPSILON * len(questions), reason="a test", accept=True)
     requests = [
         a_request(EPSILON, f"question {n}", group_labels=tuple(map(str, range(question.n_groups))))
         for n, question in enumerate(questions)
@@ -212,7 +212,7 @@ def test_every_question_can_stand_in_a_batch(ledger: Ledger) -> None:
 
 
 def test_gaussian_questions_leave_only_the_sum_of_rho(ledger: Ledger) -> None:
-    ledger.declare("people", EPSILON, lifetime_atto_delta=10**15)
+    ledger.declare("people", EPSILON, lifetime_atto_delta=10**15, reason="a test", accept=True)
     requests = [a_request(question_text=text, price=Price.gaussian(10**6)) for text in "ab"]
     answers = ask_batch(ledger, requests, [COUNT] * 2, [lambda: rows(3)] * 2, salt=SALT, atto_delta=MILLIONTH)
     assert answers.price == Price.gaussian(2 * 10**6)
@@ -227,7 +227,7 @@ BATCHES = st.dictionaries(st.text(min_size=1, max_size=3), st.integers(10**5, 10
 def test_what_is_charged_is_the_price_of_the_batch_once(
     ledger: Ledger, questions: dict[str, int], delta: int, shuffle: object
 ) -> None:
-    ledger.declare("people", 10**14, lifetime_atto_delta=9 * 10**17)
+    ledger.declare("people", 10**14, lifetime_atto_delta=9 * 10**17, reason="a test", accept=True)
     epoch = ledger.advance_epoch("people", "another example")
     before = ledger.status("people")
     pairs = list(questions.items())

@@ -47,7 +47,7 @@ def _spent(engine: Engine, price: Price, epoch: int = 1) -> bool:
 
 @pytest.mark.every_database
 def test_the_largest_lifetime_can_be_spent_without_overflow(ledger: Ledger, engine: Engine) -> None:
-    ledger.declare("people", MAX_LIFETIME_NANO, lifetime_atto_delta=E18 - 1)
+    ledger.declare("people", MAX_LIFETIME_NANO, lifetime_atto_delta=E18 - 1, reason="a test", accept=True)
     largest = Price(MAX_LIFETIME_NANO, Price.pure(MAX_LIFETIME_NANO).nano_rho, E18 // 2 - 1)
     assert _spent(engine, largest)
     assert not _spent(engine, largest)
@@ -58,7 +58,7 @@ def test_the_largest_lifetime_can_be_spent_without_overflow(ledger: Ledger, engi
 
 def test_delta_is_capped_too_and_by_default_there_is_none(ledger: Ledger, engine: Engine) -> None:
     assert not _spent(engine, Price(1, 1, 1))
-    ledger.declare("people", 10**9, lifetime_atto_delta=5)
+    ledger.declare("people", 10**9, lifetime_atto_delta=5, reason="a test", accept=True)
     assert _spent(engine, Price(1, 1, 2))  # half of the lifetime's, rounded down; the other half is for the sum of rho
     assert not _spent(engine, Price(1, 1, 1))
     assert ledger.status("people").spent == 1
@@ -101,7 +101,7 @@ def test_the_largest_question_fits_and_a_larger_one_does_not(
 def test_with_a_delta_a_hundred_small_answers_fit_where_the_sum_of_epsilon_does_not(
     ledger: Ledger, engine: Engine
 ) -> None:
-    ledger.declare("people", 6 * 10**9, lifetime_atto_delta=2 * 10**12)
+    ledger.declare("people", 6 * 10**9, lifetime_atto_delta=2 * 10**12, reason="a test", accept=True)
     largest = ledger.status("people").lifetime_nano_rho
     many = largest // (5 * 10**6)
     assert many > 100
@@ -114,20 +114,20 @@ def test_with_a_delta_a_hundred_small_answers_fit_where_the_sum_of_epsilon_does_
 def test_after_an_answer_without_an_epsilon_the_sum_of_epsilon_lets_nothing_pass(
     ledger: Ledger, engine: Engine
 ) -> None:
-    ledger.declare("people", 10**9, lifetime_atto_delta=10**12)
+    ledger.declare("people", 10**9, lifetime_atto_delta=10**12, reason="a test", accept=True)
     rho = ledger.status("people").lifetime_nano_rho
     assert not _spent(engine, Price.gaussian(rho + 1))
     assert _spent(engine, Price.gaussian(rho))
     assert not _spent(engine, Price.pure(1))
     status = ledger.status("people")
     assert (status.spent, status.spent_nano_rho, status.spent_unbounded, status.remaining) == (0, rho, 1, 0)
-    ledger.declare("people", 2 * 10**9, lifetime_atto_delta=10**12)
+    ledger.declare("people", 2 * 10**9, lifetime_atto_delta=10**12, reason="a test", accept=True)
     assert _spent(engine, Price.pure(1))  # by the sum of rho, of which there is more now
 
 
 @pytest.mark.parametrize("price", [Price.gaussian(2**63 - 1), Price.gaussian(2**63), Price.pure(10**18)])
 def test_a_price_beyond_every_counter_is_refused(ledger: Ledger, engine: Engine, price: Price) -> None:
-    ledger.declare("people", MAX_LIFETIME_NANO, lifetime_atto_delta=E18 - 1)
+    ledger.declare("people", MAX_LIFETIME_NANO, lifetime_atto_delta=E18 - 1, reason="a test", accept=True)
     assert _spent(engine, Price.pure(1))
     assert not _spent(engine, price)
     assert not _spent(engine, Price(10**18, 10**18, 0))
@@ -135,7 +135,7 @@ def test_a_price_beyond_every_counter_is_refused(ledger: Ledger, engine: Engine,
 
 @pytest.mark.every_database
 def test_counters_never_leave_their_columns(ledger: Ledger, engine: Engine) -> None:
-    ledger.declare("people", MAX_LIFETIME_NANO, lifetime_atto_delta=E18 - 1)
+    ledger.declare("people", MAX_LIFETIME_NANO, lifetime_atto_delta=E18 - 1, reason="a test", accept=True)
     assert ledger.status("people").lifetime_nano_rho > 20
     assert sum(_spent(engine, Price(10**18, 1)) for _ in range(12)) == 9  # 9 times 10**18 is below 2**63
     assert ledger.status("people").spent == 9 * E18

@@ -183,7 +183,7 @@ def test_what_is_spent_is_the_sum_of_what_was_granted_and_never_above_the_lifeti
     tmp_path_factory: pytest.TempPathFactory, charges: list[int]
 ) -> None:
     ledger = fresh_ledger(f"sqlite:///{tmp_path_factory.mktemp('ledger') / 'ledger.db'}")
-    ledger.declare("people", 1000)
+    ledger.declare("people", 1000, reason="a test", accept=True)
     granted = 0
     for number, nano in enumerate(charges):
         fits = granted + nano <= 1000

@@ -50,7 +50,7 @@ def test_what_was_declared_last_is_what_is_there(ledger: Ledger, declared: list[
 def test_a_lifetime_alone_leaves_all_else_as_it_is(ledger: Ledger) -> None:
     budgets = Budgets(10**9, scopes=(Scope("dataset", "", "day", 5),), most_nano=7)
     ledger.declare("people", budgets, reason="a day")
-    assert ledger.declare("people", 5, lifetime_atto_delta=2)
+    assert ledger.declare("people", 5, lifetime_atto_delta=2, reason="a test", accept=True)
     assert ledger.budgets("people") == Budgets(5, 2, budgets.scopes, most_nano=7)
 
 

@@ -18,7 +18,7 @@ def test_an_epoch_is_as_old_as_its_last_advance_or_else_as_the_first_declaration
     ledger.declare("people", 10**9)
     ledger.declare("others", 10**9)
     now[0] += HOUR
-    ledger.declare("people", 2 * 10**9)
+    ledger.declare("people", 2 * 10**9, reason="a test", accept=True)
     assert ledger.epoch_since("people") == START
     ledger.advance_epoch("others", 'not "kind":"epoch" of "dataset":"people"')
     now[0] += HOUR
@@ -26,7 +26,7 @@ def test_an_epoch_is_as_old_as_its_last_advance_or_else_as_the_first_declaration
     now[0] += HOUR
     ledger.advance_epoch("people", "load of June")
     now[0] += HOUR
-    ledger.declare("people", 10**9)
+    ledger.declare("people", 10**9, reason="a test")
     assert (ledger.epoch_since("people"), ledger.epoch_since("others")) == (START + 3 * HOUR, START + HOUR)
 
 

@@ -42,7 +42,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     engine = create_engine(f"sqlite:///{folder / 'ledger.db'}")
     ledger = ledger_on(engine)
     ledger.create_schema()
-    ledger.declare("people", 10**14)
+    ledger.declare("people", 10**14, reason="a test", accept=True)
     half = (ENTRIES - 1) // 4
     fill(ledger, 0, half)
     engine.dispose()

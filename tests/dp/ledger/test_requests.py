@@ -132,7 +132,7 @@ def test_an_id_gets_the_answer_that_was_there_before(ledger: Ledger, engine: Eng
 
 
 def _exhausted(ledger: Ledger) -> None:
-    ledger.declare("people", TENTH - 1)
+    ledger.declare("people", TENTH - 1, reason="a test", accept=True)
 
 
 def _stale(ledger: Ledger) -> None:

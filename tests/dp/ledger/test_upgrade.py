@@ -84,7 +84,7 @@ def test_the_sums_of_rho_go_on_from_the_first_charge(version_1: Engine) -> None:
     ledger.create_schema()
     with pytest.raises(BudgetExhaustedError):
         ledger.charge(a_request(price=Price.gaussian(1)))  # no sum of rho was declared yet
-    assert ledger.declare("people", 10**10, lifetime_atto_delta=2 * 10**12)
+    assert ledger.declare("people", 10**10, lifetime_atto_delta=2 * 10**12, reason="a test", accept=True)
     rho = ledger.status("people").lifetime_nano_rho
     with pytest.raises(BudgetExhaustedError):
         ledger.charge(a_request(price=Price.gaussian(rho - COST["nano_rho"] + 1)))
@@ -157,7 +157,7 @@ def test_an_upgrade_that_was_cut_off_goes_on(version_1: Engine, done: int) -> No
 def test_who_comes_second_changes_no_lifetime_that_was_declared_since(version_1: Engine) -> None:
     ledger = ledger_on(version_1)
     ledger.create_schema()
-    ledger.declare("people", 10**9, lifetime_atto_delta=6)
+    ledger.declare("people", 10**9, lifetime_atto_delta=6, reason="a test", accept=True)
     Transactions(version_1).run(lambda connection, _: upgrade.upgrade_from(1, connection))
     assert ledger.status("people").question_atto_delta == 3
     with version_1.begin() as connection:

@@ -69,7 +69,7 @@ def test_answers_are_new_when_they_are_as_old_as_the_policy_lets_them_be(project
 def test_it_counts_from_the_last_epoch_and_not_from_a_change_of_the_budget(project: Project) -> None:
     declare_budgets(ledger_at(project, -90 * DAY), project.policy)
     ledger_at(project, -5 * DAY).advance_epoch("visits", "load of May")
-    ledger_at(project, -1 * DAY).declare("visits", 2 * 10**9)
+    ledger_at(project, -1 * DAY).declare("visits", 2 * 10**9, reason="a test", accept=True)
     assert due_epochs(context(project, timedelta(days=6))) == []
     (task,) = due_epochs(context(project, timedelta(days=4)))
     assert "its answers are those of 20" in task.why
