@@ -17,6 +17,9 @@ NUMBERS = ("77-31415926", "77-27182818")
 SPENDING = (31.40625, 27.1875)
 
 
+PAGE = 4096
+
+
 def spellings() -> Iterator[bytes]:
     """Every sealed value in the forms that a careless path would leave."""
     for value in (*NAMES, *NUMBERS, *(number.replace("-", "") for number in NUMBERS)):
@@ -32,8 +35,10 @@ def assert_clear_of_values(folder: Path) -> int:
     """Look through all files below a folder; returns how many bytes were looked at."""
     looked_at = 0
     for file in (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".csv"):
-        content = file.read_bytes()
-        looked_at += len(content)
+        whole = file.read_bytes()
+        looked_at += len(whole)
+        pages = (whole[at : at + PAGE] for at in range(0, len(whole), PAGE))
+        content = b"".join(page for page in pages if page.strip(b"\0"))  # most of a server's files are nothing yet
         found = [one for one in spellings() if one in content]
         assert not found, f"{file.name} holds a value in the clear"
     return looked_at
