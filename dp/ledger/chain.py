@@ -23,11 +23,15 @@ class Signatures:
 
     def read(self, number: int, signed: bytes, key_id: object, mac: object) -> dict[str, Any]:
         """The entry. Raises: AuditError naming it by its number where its MAC is another one, or its key not there."""
-        key = (self._known.get(key_id) if isinstance(key_id, str) else None) or self._key(number, key_id)
-        if not isinstance(mac, str) or not hmac.compare_digest(key.compute(signed).hex().encode(), mac.encode()):
-            raise AuditError(f"audit entry {number} was changed: it is not what its MAC was made of")
+        self.require(number, signed, key_id, mac)
         entry: dict[str, Any] = _READ(signed.decode())[0]
         return entry
+
+    def require(self, number: int, signed: bytes, key_id: object, mac: object) -> None:
+        """As read(), for who has parsed the bytes."""
+        key = self._known.get(key_id) or self._key(number, key_id)
+        if not isinstance(mac, str) or not hmac.compare_digest(key.compute(signed).hex().encode(), mac.encode()):
+            raise AuditError(f"audit entry {number} was changed: it is not what its MAC was made of")
 
     def _key(self, number: int, key_id: object) -> Mac:
         try:
@@ -51,12 +55,20 @@ class Chain:
         """The entry that was checked last."""
         return AuditHead(self._sequence, self._mac)
 
-    def follow(self, sequence: object, signed: bytes, key_id: object, mac: object) -> dict[str, Any]:
-        """The next entry, read from its signed bytes. Raises: AuditError naming it where it is not that."""
+    def follow(
+        self, sequence: object, signed: bytes, key_id: object, mac: object, entry: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The next entry, read from its signed bytes. Raises: AuditError naming it where it is not that.
+
+        entry: what the bytes were parsed to, by who had to do so before.
+        """
         number = self._sequence + 1
         if sequence != number:
             raise AuditError(f"audit entry {number} is missing: after {self._sequence} the log goes on with {sequence}")
-        entry = self._signatures.read(number, signed, key_id, mac)
+        if entry is None:
+            entry = self._signatures.read(number, signed, key_id, mac)
+        else:
+            self._signatures.require(number, signed, key_id, mac)
         if entry["sequence"] != number or entry["previous"] != self._mac or entry["key"] != key_id:
             raise AuditError(
                 f"audit entry {number} is another one, or one before it was removed: it does not follow the last"

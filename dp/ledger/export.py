@@ -79,7 +79,7 @@ def verify_export(lines: Iterable[bytes], macs: AuditMacs, at_least: AuditHead |
             chain.require_checkpoint(at_least)
             return AuditReport(chain.last, kinds["charge"], kinds["answer"], len(datasets))
         found = _record(number, signed)
-        entry = chain.follow(found.get("sequence"), signed, found.get("key"), mac)
+        entry = chain.follow(found.get("sequence"), signed, found.get("key"), mac, found)
         if at_least is not None:
             chain.require_on_the_way(at_least)
         if entry["kind"] in kinds:
@@ -108,7 +108,7 @@ def _parted(number: int, line: bytes) -> tuple[bytes, bytes, str]:
 
 def _record(number: int, signed: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(signed)
+        found = json.loads(signed.decode())
     except (RecursionError, ValueError):
         found = None
     if not isinstance(found, dict):

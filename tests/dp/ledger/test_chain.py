@@ -1,5 +1,7 @@
 """Each entry is signed and follows the one before; keys are looked up once."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,3 +76,17 @@ def test_a_key_is_derived_once_for_the_whole_log() -> None:
     for entry in log:
         chain.follow(*entry)
     assert len(asked) == len(set(asked)) == 4
+
+
+def test_an_entry_that_was_parsed_before_is_checked_all_the_same() -> None:
+    keys = AuditKeys()
+    (first, second) = a_log(2, keys)
+    entry = json.loads(first[1])
+    with pytest.raises(AuditError, match="audit entry 1 was changed"):
+        Chain(keys).follow(*first[:3], second[3], entry)
+    with pytest.raises(AuditError, match="audit entry 1 was changed"):
+        Chain(keys).follow(first[0], first[1] + b" ", *first[2:], entry)
+    chain = Chain(keys)
+    assert chain.follow(*first, entry) is entry
+    with pytest.raises(AuditError, match="audit entry 2 is another one"):
+        chain.follow(*second, entry)
