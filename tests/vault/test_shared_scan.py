@@ -44,6 +44,7 @@ QUESTIONS = (
     "mean(spending) where site = 2",
     "count_units by site",
     "count_distinct(national_id) where site = 2",
+    "variance(spending) by site",
     "std(spending / site)",
     "quantile(spending, 0.1, 0.5) by site",
     "histogram(spending) by site",
@@ -270,9 +271,11 @@ def test_workers_read_for_each_question_of_a_batch(project: Project, tmp_path: P
         assert ledger.status("visits").spent == 8 * 10**8
 
 
-def test_processes_answer_a_question(project: Project, tmp_path: Path) -> None:
+def test_processes_answer_every_question(project: Project, tmp_path: Path) -> None:
     with closing(open_ledger(project.policy, project.opened.keyring)) as ledger, ProcessPool(2) as pool:
         scan = SharedScan(pool, place(tmp_path), 40)
+        for text in QUESTIONS:
+            assert all_of(shared(project, text, scan)) == all_of(alone(project, text)), text
         found = answer(project, ledger, "visits", parse("count"), price=dp.Price.pure(10**9), who="ann", shared=scan)
     (count,) = found.groups
     assert abs(count.value - alone(project, "count").totals[0][0]) < 80, "e**-40 is the chance of more noise than that"

@@ -127,7 +127,10 @@ class Scan:
         if field is None:
             return stored[name]
         bound = [b for b in field.bound_names if b in stored]
-        rows = [dict(zip(bound, values, strict=True)) for values in zip(*(stored[b] for b in bound), strict=True)]
+        if len(bound) == 1:  # as usual; in a quarter of the time
+            rows = [{bound[0]: value} for value in stored[bound[0]]]
+        else:
+            rows = [dict(zip(bound, values, strict=True)) for values in zip(*(stored[b] for b in bound), strict=True)]
         return field.open_many(only_live(stored[name], self.live), rows or None, on_error="mark")
 
 
