@@ -11,13 +11,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Dialect, Insert, Update
 
 from dp.errors import LedgerError
 
 __all__ = ["Write", "require_same", "write"]
+
+Schemas: TypeAlias = tuple[tuple[str | None, str | None], ...]
 
 NAMED: Final = re.compile(r"%\((\w+)\)s")
 
@@ -49,29 +51,36 @@ class _Text:
 
 def write(connection: Connection, writes: Sequence[Write]) -> None:
     """Raises: LedgerError where one touches another number of rows (see require_same)."""
-    dialect = connection.dialect
+    dialect, schemas = connection.dialect, _schemas(connection)
     if len(writes) > 1 and dialect.name == "postgresql" and dialect.paramstyle == "pyformat":
-        together = _together(dialect, tuple((each.statement, tuple(each.values)) for each in writes))
+        together = _together(dialect, schemas, tuple((each.statement, tuple(each.values)) for each in writes))
         values = {f"w{at}_{name}": value for at, each in enumerate(writes) for name, value in each.values.items()}
         touched = connection.exec_driver_sql(together.sql, together.parameters(values)).one()
         require_same(tuple(touched) == tuple(each.rows for each in writes))
         return
     for each in writes:
-        text = _text(dialect, each.statement, tuple(each.values))
+        text = _text(dialect, schemas, each.statement, tuple(each.values))
         require_same(connection.exec_driver_sql(text.sql, text.parameters(each.values)).rowcount == each.rows)
 
 
+def _schemas(connection: Connection) -> Schemas:
+    """Where the engine's option schema_translate_map leads names to."""
+    translated: Mapping[str | None, str | None] = connection.get_execution_options().get("schema_translate_map") or {}
+    return tuple(translated.items())
+
+
 @lru_cache(maxsize=512)
-def _text(dialect: Dialect, statement: Insert | Update, names: tuple[str, ...]) -> _Text:
-    compiled = statement.compile(dialect=dialect, column_keys=list(names))
+def _text(dialect: Dialect, schemas: Schemas, statement: Insert | Update, names: tuple[str, ...]) -> _Text:
+    options: dict[str, Any] = {"schema_translate_map": dict(schemas), "render_schema_translate": True}
+    compiled = statement.compile(dialect=dialect, column_keys=list(names), **(options if schemas else {}))
     fixed = {name: value for name, value in compiled.params.items() if name not in names}
     order = compiled.positiontup if dialect.positional else None
     return _Text(str(compiled), None if order is None else tuple(order), fixed)
 
 
 @lru_cache(maxsize=512)
-def _together(dialect: Dialect, parts: tuple[tuple[Insert | Update, tuple[str, ...]], ...]) -> _Text:
-    texts = [_text(dialect, statement, names) for statement, names in parts]
+def _together(dialect: Dialect, schemas: Schemas, parts: tuple[tuple[Insert | Update, tuple[str, ...]], ...]) -> _Text:
+    texts = [_text(dialect, schemas, statement, names) for statement, names in parts]
     steps = ", ".join(f"w{at} AS ({_renamed(text.sql, at)} RETURNING 1)" for at, text in enumerate(texts))
     counts = ", ".join(f"(SELECT count(*) FROM w{at})" for at in range(len(texts)))  # noqa: S608 (a number is put in)
     fixed = {f"w{at}_{name}": value for at, text in enumerate(texts) for name, value in text.fixed.items()}

@@ -14,6 +14,7 @@ from sqlalchemy import (
     String,
     Table,
     bindparam,
+    create_engine,
     event,
     insert,
     select,
@@ -38,6 +39,7 @@ PUT = insert(here)
 OF_TWO = (there.c.n < bindparam("more"), there.c.name != "c")
 TO_BOTH = update(there).where(*OF_TWO).values(n=there.c.n + bindparam("n_more"))
 ADD = update(here).where(here.c.name == bindparam("of_name")).values(n=here.c.n + bindparam("more"))
+BOTH = ("public", "budgets")
 ROW = {"name": "a%b", "n": 2**62, "sealed": b"\x00\xff%s", "none": None}
 
 
@@ -83,6 +85,22 @@ def test_postgresql_is_sent_one_statement(connection: Connection) -> None:
     event.listen(connection, "before_cursor_execute", lambda _c, _k, sql, *_: sent.append(sql))
     write(connection, [Write(PUT, ROW), Write(TO_BOTH, {"more": 2, "n_more": 10}, rows=2)])
     assert len(sent) == (1 if connection.dialect.name == "postgresql" else 2)
+
+
+def test_it_is_written_into_the_schema_that_the_engine_translates_to(postgres_url: str) -> None:
+    plain = create_engine(postgres_url)
+    translating = plain.execution_options(schema_translate_map={None: "budgets"})
+    with translating.begin() as connection:
+        connection.exec_driver_sql("CREATE SCHEMA budgets")
+        metadata.create_all(connection)
+        write(connection, [Write(PUT, ROW)])
+        write(connection, [Write(PUT, {**ROW, "name": "b"}), Write(ADD, {"of_name": "a%b", "more": 5})])
+    metadata.create_all(plain)
+    with plain.begin() as connection:
+        write(connection, [Write(PUT, {**ROW, "name": "c"})])
+        names = [connection.exec_driver_sql(f"SELECT name FROM {schema}.here").scalars().all() for schema in BOTH]
+    assert names == [["c"], ["b", "a%b"]]
+    plain.dispose()
 
 
 def test_nothing_is_written_of_nothing(connection: Connection) -> None:
