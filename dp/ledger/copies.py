@@ -11,8 +11,13 @@ from dp.ledger.schema import budget
 from dp.ledger.shared import read_shared, read_shared_of, write_shared
 from dp.nano import show
 
-# No operator's lifetime is called so.
+# No operator's lifetime is called so; the digest of the source is behind it, which says nothing to a person.
 OWN_NAME: Final = "copies of "
+
+
+def is_of_copies(lifetime: str) -> bool:
+    """Whether a shared lifetime of this name is one that the ledger made for copies."""
+    return lifetime.startswith(OWN_NAME)
 
 
 def share_among_copies(

@@ -10,6 +10,7 @@ from dp.errors import BudgetExhaustedError, DpError, UnknownDatasetError
 from dp.ledger.against import Against, read_against
 from dp.ledger.budget import MAX_SUM, Status, spending, spending_shared
 from dp.ledger.canonical_json import Plain
+from dp.ledger.copies import is_of_copies
 from dp.ledger.counter import Counter
 from dp.ledger.errors import QuestionPriceError, StaleEpochError
 from dp.ledger.place import Place
@@ -131,7 +132,8 @@ def _of_lifetimes(against: Against, asked: Asked) -> Refusal | None:
         return Refusal("budget exhausted", exhausted(asked.dataset, against.status, asked.price))
     for shared in against.shared:
         if not fits(shared, asked.price):
-            name = f"lifetime {shared.dataset!r}"
+            of_copies = is_of_copies(shared.dataset)
+            name = "the lifetime of all copies" if of_copies else f"lifetime {shared.dataset!r}"
             return Refusal("budget exhausted", exhausted(asked.dataset, shared, asked.price, name), name)
     return None
 

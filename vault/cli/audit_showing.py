@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from dp.ledger import Wanted
+from dp.ledger.copies import is_of_copies
 from dp.nano import show, show_atto
 from kms.utc_text import to_the_second
 from vault.bridge import open_ledger
@@ -65,6 +66,9 @@ def show_audit(
         return
     heads = ("entry", "at", "kind", "dataset", "principal", "what")
     table = Table(*(Column(head, overflow="fold") for head in heads), box=None, pad_edge=False)
+    if not entries:
+        typer.echo("no entry of the log is of that kind, dataset, principal and time")
+        return
     for entry in entries:
         at = to_the_second(datetime.fromtimestamp(entry["at"] / 1_000_000, UTC))
         names = (str(entry.get(name, "")) for name in ("kind", "dataset", "principal"))
@@ -75,7 +79,8 @@ def show_audit(
 def what(entry: Mapping[str, Any]) -> str:
     """What an entry costs and says, in one line."""
     if entry.get("kind") in ("policy", "lifetime"):
-        named, why = f"{entry['name']}: " if "name" in entry else "", entry.get("reason") or "none was given"
+        name, why = entry.get("name", ""), entry.get("reason") or "none was given"
+        named = f"{'copies' if is_of_copies(name) else name}: " if name else ""
         return visible(f"{named}{what_changed(entry['kind'], entry)}; reason: {why}")
     cost = [f"{name} {shown}" for name, shown in _cost(entry) if shown != "0"]
     own = [_told(name, entry[name]) for name in sorted(entry.keys() - _NOT_TOLD) if entry[name] not in (None, "", [])]

@@ -11,7 +11,7 @@ from rich.text import Text
 import dp
 from dp.ledger import Ledger, Status
 from dp.ledger.budgets import KINDS, Budgets
-from dp.ledger.copies import OWN_NAME
+from dp.ledger.copies import is_of_copies
 from dp.ledger.scope_status import ScopeStatus
 from dp.ledger.shared import SharedStatus
 from dp.ledger.spans import SPANS
@@ -130,7 +130,7 @@ def _scope(one: ScopeStatus) -> dict[str, Any]:
 
 
 def _name_of(shared: SharedStatus) -> str:
-    name = "copies" if shared.name.startswith(OWN_NAME) else f"lifetime {shared.name}"
+    name = "copies" if is_of_copies(shared.name) else f"lifetime {shared.name}"
     return f"{name}: {', '.join(shared.datasets)}"
 
 

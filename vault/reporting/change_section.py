@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from dp.ledger.copies import is_of_copies
 from dp.nano import show, show_atto
 from kms.utc_text import to_the_minute
-from vault.reporting.figures import LogFigures
+from vault.reporting.figures import Change, LogFigures
 from vault.reporting.ledger_sections import ALL
 from vault.reporting.page import Grid, Section
 
@@ -23,10 +24,14 @@ def change_section(log: LogFigures) -> Section:
         return Section("Budgets and epochs that were changed", ["None."])
     headings = ("entry", "at", "dataset", "what", "reason")
     rows = [
-        (str(c.sequence), moment(c.at), c.dataset, what_changed(c.kind, c.members), c.reason or "none was given")
+        (str(c.sequence), moment(c.at), _whose(c), what_changed(c.kind, c.members), c.reason or "none was given")
         for c in log.changes
     ]
     return Section("Budgets and epochs that were changed", [Grid(headings, rows, frozenset({"entry"}))])
+
+
+def _whose(change: Change) -> str:
+    return "copies" if is_of_copies(change.dataset) else change.dataset
 
 
 def what_changed(kind: str, of: Mapping[str, Any]) -> str:

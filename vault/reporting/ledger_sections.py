@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
+from dp.ledger.copies import is_of_copies
 from dp.nano import show, show_atto
 from vault.reporting.amount import Amount
 from vault.reporting.figures import DatasetFigures, Lifetime, LogFigures
@@ -150,7 +151,8 @@ def shared_sections(quarter: Quarter, log: LogFigures) -> Iterator[Section]:
         ]
         grid = Grid(("", "charges", "epsilon", "rho", "delta"), rows, AMOUNTS)
         datasets = ", ".join(one.datasets) or "none any more"
-        yield Section(f"Shared lifetime {one.name}", [f"Datasets: {datasets}.", grid, BROUGHT])
+        named = "Lifetime of copies" if is_of_copies(one.name) else f"Shared lifetime {one.name}"
+        yield Section(named, [f"Datasets: {datasets}.", grid, BROUGHT])
 
 
 def entry_section(log: LogFigures) -> Section:

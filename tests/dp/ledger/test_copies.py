@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import Engine
 
+from dp.errors import BudgetExhaustedError
 from dp.ledger.budgets import Budgets
 from dp.ledger.ledger import Ledger
 from tests.dp.ledger.sealing import a_request
@@ -33,6 +34,14 @@ def test_k24_07_a_copy_under_another_name_warns_and_shares_what_is_left(original
             400_000_000,
         )
     assert original.declare("copy", Budgets(2 * EPSILON, source=SOURCE)).warnings == (warning,)
+
+
+def test_k24_03_what_copies_have_spent_together_is_refused_in_words_and_not_by_a_digest(original: Ledger) -> None:
+    original.declare("copy", Budgets(2 * EPSILON, source=SOURCE))
+    with pytest.raises(BudgetExhaustedError) as refusal:
+        original.charge(a_request(700_000_000, dataset="copy"))
+    assert "the lifetime of all copies of dataset 'copy' has 0.6 left" in str(refusal.value)
+    assert SOURCE not in str(refusal.value)
 
 
 def test_k24_07_a_copy_that_is_declared_separate_has_a_lifetime_of_its_own(original: Ledger) -> None:

@@ -50,6 +50,12 @@ def test_a_person_reads_who_asked_what_for_how_much(asked: Run) -> None:
     assert "reason budget exhausted" in told
 
 
+def test_where_nothing_is_meant_that_is_said(asked: Run) -> None:
+    ended = asked("audit", "show", "--kind", "charges")
+    assert (ended.status, ended.out) == (0, "no entry of the log is of that kind, dataset, principal and time\n")
+    assert asked("audit", "show", "--kind", "charges", "--json").out == ""
+
+
 def test_a_change_of_budgets_is_told_as_a_policy_says_it_with_its_reason(loaded: Run, tmp_path: Path) -> None:
     path = tmp_path / "noisevault.toml"
     lifetime = 'lifetime_epsilon = "1"'

@@ -57,3 +57,8 @@ def test_where_nothing_changed_that_is_said() -> None:
 
 def test_moments_are_shown_in_utc() -> None:
     assert moment(at(7, 1, 23)) == "2026-07-01 23:00 UTC"
+
+
+def test_a_lifetime_of_copies_is_not_told_by_its_digest() -> None:
+    ((_, _, whose, told, _), *_) = rows([lifetime(at(7, 1), 2 * NANO, name=f"copies of {'ab' * 32}")])
+    assert (whose, told) == ("copies", "lifetime epsilon 2")

@@ -131,3 +131,8 @@ def test_a_lifetime_that_datasets_share_is_told_with_them() -> None:
         ("for ever, as it ended", "2", "1.5"),
         ("may be, for ever", "", "5"),
     ]
+
+
+def test_a_lifetime_of_copies_is_called_so() -> None:
+    (section,) = shared_sections(QUARTER, collected([lifetime(at(6, 1), NANO, name=f"copies of {'ab' * 32}")]))
+    assert section.title == "Lifetime of copies"
