@@ -117,6 +117,7 @@ def do(asked: socket.socket, name: str, main: Callable[[], object]) -> None:
     os.chdir(told["folder"])
     os.environ.clear()
     os.environ.update(told["environment"])
+    sys.path[1:1] = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
     sys.stdin, sys.stdout, sys.stderr = (open(at, "w" if at else "r", closefd=False) for at in range(3))  # noqa: SIM115
     status = 1
     try:

@@ -104,7 +104,7 @@ class AlembicProject:
         ran = subprocess.run(
             [warm_program("alembic"), *words],
             cwd=self.folder,
-            env={"PATH": "/usr/bin:/bin"},
+            env={"PYTHONPATH": f"{self.folder}", "PATH": "/usr/bin:/bin"},
             capture_output=True,
             text=True,
             check=False,
