@@ -19,7 +19,7 @@ from dp.ledger.place import Place, at_place
 from dp.ledger.requests import Named, id_field, named, remembering, told, what_became
 from dp.ledger.room import Asked, Refusal, Room, find_room
 from dp.ledger.schema import charge
-from dp.ledger.writes import Write, write
+from dp.ledger.unreadable import numbers_and_names
 from dp.price import Price
 
 FIND: Final = select(charge.c.attempt).where(charge.c.charge_id == bindparam("charge_id"), at_place(charge))
@@ -59,12 +59,8 @@ def charge_or_serve(connection: Connection, log: AuditLog, bid: Bid, *, unsure: 
     if bid.named is not None and (became := what_became(connection, log, head, bid.named)) is not None:
         return became
     at = log.now()
-    against = read_against(connection, bid.place, bid.principal, bid.columns, at)
-    if (against is None or against.is_answered) and (stored := find_answer(connection, bid.place)) is not None:
-        head = serve_again(connection, log, head, stored, bid.principal, **id_field(bid.named))
-        write(connection, remembering(bid.named, head, "repeat"))
-        return stored
-    room = find_room(connection, bid.asked, against)
+    with numbers_and_names():
+        room = find_room(connection, bid.asked, at)
     if isinstance(room, Refusal):
         return _refuse(connection, log, head, bid, room, at)
     return _record(connection, log, head, bid, room, at)

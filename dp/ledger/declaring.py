@@ -14,6 +14,7 @@ from dp.ledger.policy_change import Declaration
 from dp.ledger.scope_status import ScopeStatus, read_scopes
 from dp.ledger.shared import SharedStatus, read_shared, read_shared_of
 from dp.ledger.transacting import Transacting
+from dp.ledger.unreadable import numbers_and_names
 from dp.request import require_name, require_text
 
 
@@ -85,7 +86,8 @@ class Declaring(Transacting):
         """What each scope that is declared has spent, and every analyst's who asked. Raises: UnknownDatasetError."""
         with self._snapshot() as connection:
             policy_change.require_declared(read_status(connection, dataset), dataset)
-            return read_scopes(connection, dataset, self._log.now())
+            with numbers_and_names():
+                return read_scopes(connection, dataset, self._log.now())
 
     def shared_lifetimes(self, dataset: str) -> tuple[SharedStatus, ...]:
         """Those that the dataset is under, also such as the ledger made for copies of one source."""

@@ -1,6 +1,12 @@
-"""Unreadable: bytes in place of text, which SQLite takes from anyone and its driver refuses to read."""
+"""Unreadable: what stands in a table of the ledger and was not written here, by its kind alone.
+
+SQLite takes from anyone bytes in place of text, which its driver refuses to read, and text in place of numbers; any
+database takes a name of a span that is none.
+"""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from sqlalchemy.exc import DBAPIError
@@ -20,3 +26,14 @@ def unreadable(error: DBAPIError) -> AuditError | None:
         f"column {found[1]!r} of a table of the ledger holds bytes that are no text: somebody else wrote them; restore"
         " the ledger"
     )
+
+
+@contextmanager
+def numbers_and_names() -> Iterator[None]:
+    """While rows of budgets are reckoned with. Raises: AuditError where those are no numbers, or names of nothing."""
+    try:
+        yield
+    except (TypeError, KeyError) as error:
+        raise AuditError(
+            "a budget's row in the ledger's tables is none that was written here: verify the audit, restore the ledger"
+        ) from error
