@@ -71,9 +71,9 @@ class Transacting:
         try:
             return self._transactions.run(checked)
         except IntegrityError:
-            # Under the lock on the head nobody else adds a row: it was there before, and the log does not know it.
+            # Under the lock on the head nobody else adds a row: one of that number or random id was there before.
             wrong = AuditError(
-                "a table of the ledger has a row that its log does not end with: verify the audit, restore the ledger"
+                "a table of the ledger has that row already, written by others: verify the audit, restore the ledger"
             )
         raise wrong
 
