@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, create_engine
 
 import dp
 from dp.ask import Read, ask
@@ -21,13 +20,12 @@ from dp.ask_batch import ask_batch
 from dp.last_moment import NO_LAST_MOMENT, LastMoment
 from dp.ledger import Ledger
 from dp.request import Request
-from dp.tie_break import integer_row_ties, row_ties
-from kms import Keyring, close_before_fork
+from dp.tie_break import row_ties
 from vault.errors import PolicyError
 from vault.expression import Column, Expression
 from vault.jobs.walking.key_pages import within_raw
 from vault.jobs.walking.key_range import WHOLE
-from vault.ledger_keys import LedgerAuditMacs, LedgerSealer, question_mac, tie_break_salt
+from vault.ledger_keys import question_mac, tie_break_salt
 from vault.mapping.definitions import definition_of, sealed_columns
 from vault.policy import ColumnType, DatasetPolicy, Policy
 from vault.project import Project
@@ -45,30 +43,12 @@ __all__ = [
     "answers",
     "chunks",
     "dp_question",
-    "ledger_engine",
     "meaning",
-    "open_ledger",
     "read_part",
     "scan_of",
     "ties_of",
     "values_of",
 ]
-
-
-def open_ledger(policy: Policy, keyring: Keyring) -> Ledger:
-    """The ledger that the policy names, with keys from the keyring. Its tables are made by declare_budgets()."""
-    return Ledger(
-        ledger_engine(policy.ledger_url),
-        audit=LedgerAuditMacs(keyring),
-        question=question_mac(keyring),
-        sealer=LedgerSealer(keyring),
-    )
-
-
-def ledger_engine(url: str) -> Engine:
-    engine = create_engine(url, hide_parameters=True)
-    close_before_fork(engine)  # else the charges of a daemon could be lost
-    return engine
 
 
 def answer(

@@ -25,8 +25,8 @@ from kms.providers.local import create_key_file
 from scripts.benchmarks.postgres_server import postgres_server
 from scripts.benchmarks.server_seconds import server_seconds
 from scripts.benchmarks.worked import Worked, Works
-from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.project import Project
 

@@ -22,8 +22,9 @@ from scripts.benchmarks.column_type import KEY, Encrypted
 from scripts.benchmarks.comparison import Comparison
 from scripts.benchmarks.postgres_server import postgres_server
 from scripts.benchmarks.server_seconds import server_seconds
-from vault.bridge import answer, open_ledger, scan_of
+from vault.bridge import answer, scan_of
 from vault.budgets import declare_budgets
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.project import Project
 from vault.question import parse

@@ -18,7 +18,6 @@ from kms.providers.local import create_key_file
 from scripts.benchmarks.comparison import Comparison
 from scripts.benchmarks.dask_pair import dask_pair
 from scripts.benchmarks.postgres_server import postgres_server
-from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
 from vault.cli.recipes import CommandPlace, ReencryptRecipe
 from vault.jobs.collector import rare_collections
@@ -28,6 +27,7 @@ from vault.jobs.workers.dask_cluster import DaskCluster
 from vault.jobs.workers.process_pool import ProcessPool
 from vault.jobs.workers.shared_pass import SharedPass
 from vault.jobs.workers.workers import Workers
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.project import Project
 

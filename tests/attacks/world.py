@@ -16,8 +16,9 @@ import dp
 from dp.ledger import Ledger
 from kms import ProviderSettings
 from kms.providers.local import create_key_file
-from vault.bridge import answer, answers, open_ledger
+from vault.bridge import answer, answers
 from vault.budgets import declare_budgets
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.project import Project
 from vault.question import parse

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import dp
 from tests.vault.projects import POLICY, make_project
-from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
 from vault.deadline import Told
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.question import parse
 

@@ -2,7 +2,6 @@
 
 import logging
 import math
-import os
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -22,12 +21,13 @@ from kms import Keyring, ProviderSettings, Purpose, open_provider
 from kms.providers.local import create_key_file
 from tests.vault.phases import set_phase
 from tests.vault.projects import make_project, visit, write_policy
-from vault.bridge import answer, answers, chunks, dp_question, ledger_engine, open_ledger, ties_of
+from vault.bridge import answer, answers, chunks, dp_question
 from vault.budgets import declare_budgets
 from vault.changeover.phase import Phase, Subject
 from vault.errors import PolicyError
 from vault.ledger_keys import tie_break_salt
 from vault.modes.recorded_modes import PLAINTEXT, SEALED
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.policy.allowance import Allowance
 from vault.project import Project
@@ -404,20 +404,6 @@ def test_a_column_of_another_type_makes_another_question(project: Project, tmp_p
         changed = replace(project, policy=Policy.load(rules))
         answer(changed, ledger, "visits", question, price=dp.Price.pure(1), who="ann")
         assert ledger.status("visits").spent == spent
-
-
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_no_child_inherits_the_open_file_of_the_ledger(tmp_path: Path) -> None:
-    """It would hold none of the file's locks, and its charges could be lost."""
-    engine = ledger_engine(f"sqlite:///{tmp_path / 'ledger.db'}")
-    with engine.connect() as connection:
-        connection.execute(text("PRAGMA journal_mode = WAL"))
-        connection.execute(text("CREATE TABLE t (x INTEGER)"))
-    assert (tmp_path / "ledger.db-shm").exists()
-    if not (pid := os.fork()):
-        os._exit(0)
-    os.waitpid(pid, 0)
-    assert not (tmp_path / "ledger.db-shm").exists()
 
 
 def test_a_field_that_is_read_from_its_plaintext_is_not_asked_and_nothing_is_charged(tmp_path: Path) -> None:

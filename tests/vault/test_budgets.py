@@ -10,8 +10,8 @@ from dp.errors import ParameterError
 from dp.ledger import Ledger
 from dp.ledger.errors import SoftLimitError
 from tests.vault.projects import make_project, write_policy
-from vault.bridge import open_ledger
 from vault.budgets import apply_budgets, budgets_that_differ, copies_of, declare_budgets
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.project import Project
 

@@ -14,21 +14,14 @@ from sqlalchemy import insert
 import dp
 from tests.vault.jobs.workers.secrets_of import secrets_of, told_in
 from tests.vault.projects import make_project, visit
-from vault.bridge import (
-    answer,
-    answers,
-    chunks,
-    meaning,
-    open_ledger,
-    read_part,
-    scan_of,
-)
+from vault.bridge import answer, answers, chunks, meaning, read_part, scan_of
 from vault.budgets import apply_budgets, declare_budgets
 from vault.cli.recipes import CommandPlace
 from vault.errors import JobError, PolicyError
 from vault.jobs.workers.process_pool import ProcessPool
 from vault.jobs.workers.workers import WorkersOf
 from vault.ledger_keys import question_mac, tie_break_salt
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.project import Project
 from vault.question import admit, parse

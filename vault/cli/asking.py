@@ -10,7 +10,7 @@ from rich.console import Console
 
 import dp
 from dp.delta import parse_delta
-from vault.bridge import answer, answers, open_ledger
+from vault.bridge import answer, answers
 from vault.cli.answer_display import ShownAnswer
 from vault.cli.batch_display import ShownBatch
 from vault.cli.budget_display import in_one_line
@@ -21,6 +21,7 @@ from vault.cli.recipes import CommandPlace
 from vault.cli.sharing import DaskOption, sharing
 from vault.cli.spending import EpsilonOption, RhoOption, Spending
 from vault.errors import PolicyError
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.question import Question, admit, parse
 from vault.shared_scan import SharedScan

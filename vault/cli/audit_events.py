@@ -16,10 +16,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from dp import DpError
 from dp.ledger import Event
 from kms import KeyRecord, Keyring, KmsError
-from vault.bridge import open_ledger
 from vault.errors import VaultError
 from vault.jobs.job_store import COUNTS, JobStore, is_held
 from vault.maintenance.turn import JOB as MAINTAIN
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.project import Project
 

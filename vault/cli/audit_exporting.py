@@ -10,12 +10,12 @@ import typer
 from rich.console import Console
 
 from dp.ledger import AuditHead, Ledger
-from vault.bridge import open_ledger
 from vault.cli.audit_events import tell_audit
 from vault.cli.audit_head_file import read_head
 from vault.cli.audit_verifying import CheckpointOption
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, PolicyOption, open_project
+from vault.opened_ledger import open_ledger
 
 __all__ = ["export_audit"]
 

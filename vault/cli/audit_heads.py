@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from vault.bridge import open_ledger
 from vault.cli.audit_head_file import read_head, write_head
 from vault.cli.options import POLICY, PolicyOption, load_policy, open_keys
+from vault.opened_ledger import open_ledger
 
 __all__ = ["audit_head"]
 

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
-from vault.bridge import open_ledger
 from vault.cli.duration import parse_duration
 from vault.cli.options import POLICY, PolicyOption, load_policy, open_keys
+from vault.opened_ledger import open_ledger
 
 __all__ = ["OLD", "recover"]
 

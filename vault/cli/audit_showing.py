@@ -15,10 +15,8 @@ from dp.ledger import Wanted
 from dp.ledger.copies import is_of_copies
 from dp.nano import show, show_atto
 from kms.utc_text import to_the_second
-from vault.bridge import open_ledger
 from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy, open_keys
-from vault.reporting.change_section import what_changed
-from vault.reporting.page import visible
+from vault.opened_ledger import open_ledger
 
 __all__ = ["parse_moment", "show_audit", "what"]
 

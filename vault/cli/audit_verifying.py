@@ -11,7 +11,6 @@ from rich.console import Console
 
 from dp.ledger import verify_export
 from kms import Keyring
-from vault.bridge import open_ledger
 from vault.cli.audit_head_file import read_head
 from vault.cli.options import (
     POLICY,
@@ -23,6 +22,7 @@ from vault.cli.options import (
     provider_settings,
 )
 from vault.ledger_keys import LedgerAuditMacs
+from vault.opened_ledger import open_ledger
 from vault.project import open_keyring, require_files
 
 __all__ = ["CheckpointOption", "verify_audit"]

@@ -9,7 +9,6 @@ from rich.console import Console
 
 from dp.errors import UnknownDatasetError
 from dp.ledger.errors import SoftLimitError
-from vault.bridge import open_ledger
 from vault.budgets import apply_budgets
 from vault.cli.budget_display import ShownBudget
 from vault.cli.budget_remarks import say_differences
@@ -17,6 +16,7 @@ from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
 from vault.dataset_sources import dataset_sources
 from vault.errors import PolicyError
+from vault.opened_ledger import open_ledger
 
 __all__ = ["app"]
 

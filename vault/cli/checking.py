@@ -7,7 +7,6 @@ from rich.console import Console
 
 from dp import DpError
 from kms import KeyState, KmsError
-from vault.bridge import open_ledger
 from vault.cli.budget_remarks import copies_told, differences_told
 from vault.cli.key_clearing import KeyClearing
 from vault.cli.key_faults import key_faults, say_faults
@@ -15,6 +14,7 @@ from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, PolicyOption, open_project
 from vault.dataset_sources import dataset_sources
 from vault.errors import VaultError
+from vault.opened_ledger import open_ledger
 from vault.policy import unbound_fields
 from vault.project import Project
 from vault.rows.scan import Scan

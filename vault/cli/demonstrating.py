@@ -16,7 +16,7 @@ from rich.table import Table as Grid
 import dp
 from dp.errors import BudgetExhaustedError
 from dp.ledger import Ledger
-from vault.bridge import answer, open_ledger
+from vault.bridge import answer
 from vault.cli import budget_display, initialising, looking, rotating
 from vault.cli.answer_display import number
 from vault.cli.job_display import job_display
@@ -29,6 +29,7 @@ from vault.files.csv_file import numbered_rows
 from vault.files.load import load
 from vault.jobs.engine import Job
 from vault.jobs.reencrypt import Reencrypt
+from vault.opened_ledger import open_ledger
 from vault.project import Project
 from vault.question import parse
 

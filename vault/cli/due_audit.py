@@ -6,12 +6,12 @@ from contextlib import closing, contextmanager
 
 from dp import DpError
 from dp.ledger import Ledger
-from vault.bridge import open_ledger
 from vault.cli.audit_events import project_events
 from vault.cli.audit_recovering import OLD
 from vault.cli.maintenance_context import SHORT, MaintenanceContext
 from vault.errors import VaultError
 from vault.maintenance.step import Outcome, Result, Step, Task
+from vault.opened_ledger import open_ledger
 
 __all__ = ["LedgerAwayError", "due_events", "due_recovery"]
 

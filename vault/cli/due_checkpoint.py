@@ -7,10 +7,10 @@ from pathlib import Path
 
 from dp import DpError
 from dp.ledger.audit import AuditHead
-from vault.bridge import open_ledger
 from vault.cli.maintenance_context import SHORT, MaintenanceContext
 from vault.maintenance.head_file import HeadFileError, KeptHead, read_head_file, write_head_file
 from vault.maintenance.step import Outcome, Result, Step, Task
+from vault.opened_ledger import open_ledger
 
 __all__ = ["due_checkpoint"]
 

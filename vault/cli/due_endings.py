@@ -7,20 +7,19 @@ no table is read every hour for a key that is needed.
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kms import KeyRecord, KeyState, Purpose
 from kms.utc_text import to_the_minute
 from vault.cli.due_refusals import due_refusals
-from vault.cli.key_clearing import KeyClearing
 from vault.cli.maintenance_context import MaintenanceContext
 from vault.cli.retirement_wait import retirement_wait
-from vault.cli.still_needed import StillNeeded
 from vault.errors import NotClearedError
 from vault.maintenance.step import Outcome, Result, Step, Task
-from vault.retirement.clearances import Clearances
-from vault.rows.key_uses import pinned_slots
 from vault.triggers.patient_ddl import PATIENCE
+
+if TYPE_CHECKING:
+    from vault.cli.key_clearing import KeyClearing
 
 __all__ = ["due_destruction", "due_retirement"]
 
@@ -65,6 +64,8 @@ def due_destruction(context: MaintenanceContext) -> Sequence[Task]:
 
 def _seems_unneeded(context: MaintenanceContext, record: KeyRecord) -> bool:
     if record.purpose is Purpose.INDEX:
+        from vault.rows.key_uses import pinned_slots
+
         return not pinned_slots(context.project.opened.key_store.engine, record.keyring_id, record.key_id)
     moved = [context.last(Step.REENCRYPT, table.fullname) for table in context.tables]
     return all(one is not None and one.outcome is Outcome.DONE and one.begun_at > record.changed_at for one in moved)
@@ -76,11 +77,15 @@ def _may_try(context: MaintenanceContext, step: Step, record: KeyRecord, since: 
     if last is None:
         return True
     if last.outcome is Outcome.WAITING and last.begun_at >= since:
+        from vault.cli.key_clearing import KeyClearing
+
         return not KeyClearing(context.project).missing(record, since)
     return last.ended_at < since or context.records.now() - last.ended_at >= TRY_AGAIN
 
 
 def _retirement(context: MaintenanceContext, record: KeyRecord) -> Task:
+    from vault.cli.key_clearing import KeyClearing
+
     lifecycle = context.project.opened.keyring.lifecycle
     own = retirement_wait(context.project.policy.vault.declared_wait, None, short=False)
     clearing = KeyClearing(context.project, reencrypt=False, wait=own.length)
@@ -101,6 +106,9 @@ def _retirement(context: MaintenanceContext, record: KeyRecord) -> Task:
 
 def _destruction(context: MaintenanceContext, record: KeyRecord, since: datetime) -> Task:
     def end() -> str:
+        from vault.cli.key_clearing import KeyClearing
+        from vault.retirement.clearances import Clearances
+
         clearances = Clearances(context.project.opened.key_store, record.keyring_id)
         clearing = KeyClearing(context.project, reencrypt=False)
         look = _look(context, clearing, clearances.since_for_destroying(since))
@@ -110,8 +118,10 @@ def _destruction(context: MaintenanceContext, record: KeyRecord, since: datetime
     return _task(context, Step.DESTROY, record, "its wait is over", end)
 
 
-def _look(context: MaintenanceContext, clearing: KeyClearing, since: datetime) -> Callable[[KeyRecord], None]:
+def _look(context: MaintenanceContext, clearing: "KeyClearing", since: datetime) -> Callable[[KeyRecord], None]:
     """As of the commands; and nobody is there to be told of what nobody looked at, so that refuses too."""
+
+    from vault.cli.still_needed import StillNeeded
 
     def look(found: KeyRecord) -> None:
         StillNeeded(context.project).refuse_namesakes(found, [])

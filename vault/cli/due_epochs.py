@@ -9,10 +9,10 @@ from typing import Final
 
 from dp import DpError
 from kms.utc_text import to_the_minute
-from vault.bridge import open_ledger
 from vault.cli.maintenance_context import SHORT, MaintenanceContext
 from vault.errors import PolicyError
 from vault.maintenance.step import Outcome, Result, Step, Task
+from vault.opened_ledger import open_ledger
 
 __all__ = ["due_epochs"]
 

@@ -15,7 +15,6 @@ from kms import KeyRecord, KeyState, Purpose
 from vault.cli.job_ending import in_one_line
 from vault.cli.job_keys import job_keys
 from vault.cli.maintenance_context import MaintenanceContext
-from vault.jobs.engine import Job
 from vault.jobs.job_store import JobState
 from vault.jobs.reencrypt import Reencrypt
 from vault.jobs.renewal import current_header
@@ -56,6 +55,8 @@ def _of_table(context: MaintenanceContext, table: Table) -> Iterator[Task]:
     rows = context.rows(table)
 
     def run(stop: threading.Event) -> Result:
+        from vault.jobs.engine import Job
+
         with job_keys(project, table, tenants=False) as keys:
             work = Reencrypt.of(table, keys, lease=lease)
             reached = work.goal

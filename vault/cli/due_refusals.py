@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from vault.cli.key_clearing import KeyClearing
+from kms import KeyState
 from vault.cli.maintenance_context import MaintenanceContext
 from vault.maintenance.step import Outcome, Result, Step, Task
 from vault.triggers.patient_ddl import PATIENCE
@@ -15,10 +15,15 @@ __all__ = ["due_refusals"]
 # Ours: what was refused, as to a role that may make no trigger, is not tried again within a day.
 TRY_AGAIN: Final = timedelta(days=1)
 SCOPE: Final = "triggers"
+ENDED: Final = frozenset({KeyState.RETIRED, KeyState.DESTROYED})
 
 
 def due_refusals(context: MaintenanceContext) -> Sequence[Task]:
     """One for all tables. Only the catalogue is read."""
+    if not any(record.state in ENDED for record in context.keys):
+        return []
+    from vault.cli.key_clearing import KeyClearing
+
     clearing = KeyClearing(context.project)
     tables = ", ".join(table.fullname for table, _ in clearing.unrefused())
     last = context.last(Step.RETIRE, SCOPE)

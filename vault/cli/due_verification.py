@@ -9,8 +9,6 @@ from kms.utc_text import to_the_minute
 from vault.cli.due_reencryption import ENDED
 from vault.cli.job_keys import job_keys
 from vault.cli.maintenance_context import MaintenanceContext
-from vault.jobs.verifying.row_check import RowCheck
-from vault.jobs.verifying.verify import Verify, VerifySettings
 from vault.maintenance.step import Outcome, Result, Step, Task
 
 __all__ = ["due_verification"]
@@ -31,6 +29,9 @@ def _of_table(context: MaintenanceContext, table: Table) -> Task:
     project, sample, scope = context.project, context.rules.verify_sample, table.fullname
 
     def run(stop: threading.Event) -> Result:
+        from vault.jobs.verifying.row_check import RowCheck
+        from vault.jobs.verifying.verify import Verify, VerifySettings
+
         with job_keys(project, table, tenants=False) as keys:
             settings = VerifySettings(sample=sample)
             tally = Verify(RowCheck(table, keys), project.engine, settings, context.notify, stop).run()

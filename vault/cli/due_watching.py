@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dp import DpError
+from dp.ledger import Ledger
 from dp.ledger.logged import Logged
-from vault.bridge import open_ledger
 from vault.cli.maintenance_context import SHORT, MaintenanceContext
-from vault.cli.watching import SINCE, since_microseconds
 from vault.maintenance.step import Outcome, Result, Step, Task
-from vault.watching import watch
+from vault.opened_ledger import open_ledger
+from vault.policy import Policy
 from vault.watching.errors import WatchingError
+from vault.watching.warning import Warned
 
 __all__ = ["charged_since", "due_watching"]
 
@@ -32,7 +33,6 @@ def due_watching(context: MaintenanceContext) -> Sequence[Task]:
     policy = context.project.policy
     if not policy.dataset:
         return []
-    begin = since_microseconds(SINCE)
     last_run, last = context.last(Step.MAINTAIN, ""), context.last(Step.WATCH, "")
     look_again = last_run is None or (last is not None and last.outcome.is_failure)
     before = None if look_again or last_run is None else last_run.begun_at - CLOCKS
@@ -40,7 +40,7 @@ def due_watching(context: MaintenanceContext) -> Sequence[Task]:
         try:
             if before is not None and not charged_since(ledger.logged(2**63 - 1), before):
                 return []
-            found = watch(ledger.logged(begin), policy, since=begin)
+            found = _watched(ledger, policy)
         except DpError as error:
             raise WatchingError(str(error)) from None
     told = int(last.goal) if last is not None and last.goal.isdigit() else 0
@@ -54,6 +54,14 @@ def due_watching(context: MaintenanceContext) -> Sequence[Task]:
         return Result(Outcome.DONE, said, goal=str(max(one.last for one in new)))
 
     return [Task(Step.WATCH, "", f"somebody should look at what was asked ({codes})", run, SHORT)]
+
+
+def _watched(ledger: Ledger, policy: Policy) -> Sequence[Warned]:
+    from vault.cli.watching import SINCE, since_microseconds
+    from vault.watching.watch import watch
+
+    begin = since_microseconds(SINCE)
+    return watch(ledger.logged(begin), policy, since=begin)
 
 
 def charged_since(entries: Iterable[Logged], moment: datetime) -> bool:

@@ -12,7 +12,6 @@ from rich.console import Console
 from dp.ledger import Ledger
 from kms import KeyFileError
 from kms.providers.local import create_key_file
-from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
 from vault.cli.audit_events import tell_audit
 from vault.cli.budget_display import in_one_line as budget_in_one_line
@@ -30,6 +29,7 @@ from vault.cli.options import (
 )
 from vault.dataset_sources import dataset_sources
 from vault.errors import PolicyError
+from vault.opened_ledger import open_ledger
 from vault.project import Project, has_keyring, require_no_lost_keyring
 
 

@@ -5,11 +5,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from vault.jobs.events import (
     Advanced,
@@ -27,6 +26,9 @@ from vault.jobs.events import (
     as_json,
 )
 
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
 __all__ = ["Notify", "job_display"]
 
 # Ours: lines of progress in a file are so many seconds apart, and so many rows that failed are named.
@@ -41,6 +43,11 @@ def job_display(console: Console, *, as_lines_of_json: bool = False) -> Iterator
     if as_lines_of_json:
         yield lambda event: typer.echo(json.dumps(as_json(event)))
         return
+    if not console.is_terminal:
+        yield _Display(console, None).show
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -48,12 +55,12 @@ def job_display(console: Console, *, as_lines_of_json: bool = False) -> Iterator
         TextColumn("rows, {task.fields[rate]:,.0f} a second,"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console) as bar:
         yield _Display(console, bar).show
 
 
 class _Display:
-    def __init__(self, console: Console, bar: Progress, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, console: Console, bar: "Progress | None", clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
         self._bar = bar
         self._clock = clock
@@ -85,15 +92,16 @@ class _Display:
                 pass  # told when all tables are done
 
     def _began(self, event: Began) -> None:
-        if self._task is not None:
-            self._bar.remove_task(self._task)
         self._failed.clear()
-        self._task = self._bar.add_task(f"{event.job} {event.table}", total=event.rows, rate=0.0)
+        if self._bar is not None:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._bar.add_task(f"{event.job} {event.table}", total=event.rows, rate=0.0)
         if event.resumed:
             self._say(f"{event.table}: goes on where it stopped, pass {event.number}, after {event.seen} rows")
 
     def _advanced(self, event: Advanced) -> None:
-        if self._task is not None:
+        if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=event.seen, total=event.rows, rate=event.rate)
         if self._console.is_terminal or self._clock() < self._next_line:
             return

@@ -15,7 +15,7 @@ from vault.cli.job_keys import job_keys
 from vault.cli.retirement_wait import RetirementWait
 from vault.cli.running_jobs import running_jobs
 from vault.cli.still_needed import StillNeeded
-from vault.databases.database_identity import DatabaseIdentity
+from vault.databases.database_identity import DatabaseIdentity, identity_of
 from vault.databases.database_register import DatabaseRegister, RegisteredDatabase
 from vault.errors import KeyInUseError, NotClearedError
 from vault.jobs.engine import Job
@@ -24,7 +24,7 @@ from vault.jobs.reencrypt import Reencrypt
 from vault.mapping.definitions import sealed_columns
 from vault.project import Project
 from vault.retirement.clearances import Clearances
-from vault.retirement.clearing import Clearing, identity_of
+from vault.retirement.clearing import Clearing
 from vault.retirement.refused_keys import refuse_keys, refused_keys
 from vault.retirement.row_security import require_all_rows
 from vault.rows.key_uses import KeyUse

@@ -12,12 +12,12 @@ from vault.cli.ending_keys import ConfirmOption, require_confirmed
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy, open_project
 from vault.cli.still_needed import StillNeeded
+from vault.databases.database_identity import identity_of
 from vault.databases.database_register import DatabaseRegister, RegisteredDatabase
 from vault.errors import PolicyError
 from vault.mapping.definitions import sealed_columns
 from vault.project import Project, require_files
 from vault.retirement.clearances import Clearances
-from vault.retirement.clearing import identity_of
 from vault.retirement.database_report import database_rows
 from vault.rows.header_counts import header_counts
 

@@ -21,7 +21,6 @@ from vault.cli.due_verification import due_verification
 from vault.cli.due_watching import due_watching
 from vault.cli.duration import parse_duration
 from vault.cli.job_ending import INCOMPLETE, STOPPED
-from vault.cli.key_measures import due_count, write_metrics
 from vault.cli.maintenance_context import MaintenanceContext, maintenance_records
 from vault.cli.models import ModelsOption
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
@@ -85,6 +84,8 @@ def maintain(
                 _line({"event": "maintenance", "outcome": "left", "told": BUSY}, BUSY, as_json=as_json)
                 return
         if metrics is not None:
+            from vault.cli.key_measures import write_metrics
+
             write_metrics(context, metrics)
     if not ended:
         outcome, told = (worst.value, TOO_SOON) if worst is Outcome.STOPPED else ("nothing", NOTHING)
@@ -108,7 +109,11 @@ def looks(context: MaintenanceContext, *, counts: bool) -> Looks:
         Step.EPOCH: due_epochs,
         Step.WATCH: due_watching,
         Step.AUDIT_HEAD: due_checkpoint,
-    } | ({Step.COUNT: due_count} if counts else {})
+    }
+    if counts:
+        from vault.cli.key_measures import due_count
+
+        steps[Step.COUNT] = due_count
     return {step: partial(look, context) for step, look in steps.items()}
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import Table, func, select
 
 from kms import KeyRecord
+from vault.databases.database_identity import identity_of
 from vault.jobs.events import Event
 from vault.jobs.job_settings import JobSettings
 from vault.maintenance.records import MaintenanceRecords, Recorded
@@ -14,7 +15,6 @@ from vault.maintenance.step import Step
 from vault.mapping.definitions import sealed_columns
 from vault.policy.maintenance import Maintenance
 from vault.project import Project
-from vault.retirement.clearing import identity_of
 
 __all__ = ["SHORT", "MaintenanceContext", "maintenance_records"]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from dp.errors import AuditError
 from dp.ledger.audit import AuditHead
 from kms.rotation_due import most_sealed
-from vault.bridge import open_ledger
 from vault.cli.maintaining import looks
 from vault.cli.maintenance_context import MaintenanceContext
 from vault.maintenance.head_file import read_head_file
 from vault.maintenance.run import EXPECTED
 from vault.maintenance.step import Step
+from vault.opened_ledger import open_ledger
 from vault.reporting.collecting import Collector
 from vault.reporting.figures import LogFigures
 from vault.reporting.quarter import Quarter

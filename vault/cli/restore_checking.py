@@ -14,7 +14,6 @@ from sqlalchemy import create_engine
 from dp.ledger.audit import AuditHead
 from kms import KeyProvider, Keyring, KeyStore
 from kms.seal_counter import SealCounter
-from vault.bridge import ledger_engine
 from vault.cli.audit_head_file import read_head
 from vault.cli.job_ending import INCOMPLETE
 from vault.cli.kek_health import keks_or_why
@@ -28,6 +27,7 @@ from vault.cli.restored_ledger import (
     named_by_ledger,
     whole_findings,
 )
+from vault.opened_ledger import ledger_engine
 from vault.policy import Policy
 from vault.project import require_files
 from vault.restoration.finding import Finding, FindingKind

@@ -9,10 +9,10 @@ from dp import DpError
 from dp.ledger.audit import AuditHead
 from dp.ledger.schema import answer, audit, charge
 from kms import Keyring, KeyState, KmsError
-from vault.bridge import open_ledger
 from vault.cli.ledger_key_uses import IN_SEALED_TEXT
 from vault.errors import VaultError
 from vault.ledger_keys import LABEL
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.restoration.finding import Finding, FindingKind
 from vault.restoration.needed_keys import KeyNeed

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from kms import KeyRecord, KeyState, Purpose
-from vault.bridge import ledger_engine
 from vault.cli.ledger_key_uses import ledger_uses
 from vault.errors import KeyInUseError
+from vault.opened_ledger import ledger_engine
 from vault.project import Project
 from vault.retirement.namesakes import namesake_uses, namesakes
 from vault.rows.header_counts import TableCounts

@@ -11,15 +11,15 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
-from vault.bridge import open_ledger
 from vault.cli.duration import parse_duration
 from vault.cli.models import ModelsOption, load_models
 from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy, open_keys
 from vault.duration import show_exactly
 from vault.exact_number import exact_number
-from vault.reporting.page import visible
-from vault.watching import Thresholds, Warned, watch
-from vault.watching.thresholds import DEFAULTS
+from vault.opened_ledger import open_ledger
+from vault.watching.thresholds import DEFAULTS, Thresholds
+from vault.watching.warning import Warned
+from vault.watching.watch import watch
 
 __all__ = ["SINCE", "parse_share", "since_microseconds", "watch_log"]
 

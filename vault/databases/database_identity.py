@@ -12,9 +12,11 @@ import socket
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import URL
+from sqlalchemy import URL, Engine
 
-__all__ = ["DatabaseIdentity", "identify"]
+from vault.errors import KeyInUseError
+
+__all__ = ["DatabaseIdentity", "identify", "identity_of"]
 
 PORTS: Final = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
 LONGEST_PLACE: Final = 500
@@ -66,6 +68,15 @@ def identify(connection: Any, backend: str, url: URL, machine: str | None = None
         cursor.close()
         if backend != "sqlite":  # where it is no transaction, and another's may be open on the one connection
             connection.rollback()
+
+
+def identity_of(engine: Engine) -> DatabaseIdentity:
+    """Of the database that the engine connects to. Raises: KeyInUseError for one in memory."""
+    with engine.connect() as connection:
+        found = identify(connection.connection.dbapi_connection, engine.dialect.name, engine.url)
+    if found is None:
+        raise KeyInUseError("a database in memory ends with its process: no key is retired from there")
+    return found
 
 
 def _file(cursor: Any, here: str) -> DatabaseIdentity | None:

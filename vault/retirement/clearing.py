@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import Engine, Table
 
 from kms.key_record import KeyRecord
-from vault.databases.database_identity import DatabaseIdentity, identify
+from vault.databases.database_identity import DatabaseIdentity
 from vault.errors import KeyInUseError
 from vault.mapping.definitions import sealed_columns
 from vault.retirement.clearances import Clearances
@@ -21,7 +21,7 @@ from vault.retirement.row_security import require_all_rows
 from vault.rows.key_uses import KeyUse
 from vault.triggers.patient_ddl import PATIENCE
 
-__all__ = ["Clearing", "identity_of"]
+__all__ = ["Clearing"]
 
 # Ours: of scans that find something after all columns refuse it; what came before is moved by the first.
 ROUNDS: Final = 5
@@ -77,12 +77,3 @@ class Clearing:
         whole = cleared and not found
         self.clearances.note(self.identity.digest, record.key_id, begun, number, cleared=whole, wait=self.wait)
         return found
-
-
-def identity_of(engine: Engine) -> DatabaseIdentity:
-    """Of the database that the engine connects to. Raises: KeyInUseError for one in memory."""
-    with engine.connect() as connection:
-        found = identify(connection.connection.dbapi_connection, engine.dialect.name, engine.url)
-    if found is None:
-        raise KeyInUseError("a database in memory ends with its process: no key is retired from there")
-    return found

@@ -19,13 +19,13 @@ from tests.flows.faults.visits import PROCESSES
 from tests.kms.rested import let_rest
 from tests.sizes import sized
 from tests.vault.cli.maintained import filled_project
-from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
 from vault.cli import main, maintaining
 from vault.cli.maintenance_context import MaintenanceContext
 from vault.jobs.engine import JobSettings
 from vault.jobs.job_store import JobName, JobStore, JobWish
 from vault.jobs.pace import PaceSettings
+from vault.opened_ledger import open_ledger
 from vault.project import Project
 from vault.rows.raw_table import raw_table
 

@@ -9,7 +9,7 @@ from dp.price import Price
 from dp.request import Request
 from kms import ProviderSettings
 from tests.vault.cli.conftest import Run
-from vault.bridge import open_ledger
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.project import Project
 

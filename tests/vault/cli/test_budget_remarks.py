@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from tests.vault.projects import make_project, write_policy
-from vault.bridge import open_ledger
 from vault.budgets import apply_budgets, declare_budgets
 from vault.cli.budget_remarks import copies_told, differences_told
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 
 AGAIN = '\n[dataset.again]\ntable = "visit"\nunit = "person"\nrows_per_unit = 1\nlifetime_epsilon = "0.5"\n'

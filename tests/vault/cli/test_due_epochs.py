@@ -15,13 +15,13 @@ from kms import ProviderSettings
 from tests.vault.cli.conftest import Run
 from tests.vault.cli.maintained import due, told
 from tests.vault.projects import make_project
-from vault.bridge import ledger_engine, open_ledger
 from vault.budgets import declare_budgets
 from vault.cli.due_epochs import due_epochs
 from vault.cli.maintenance_context import MaintenanceContext, maintenance_records
 from vault.errors import PolicyError
 from vault.ledger_keys import LedgerAuditMacs, LedgerSealer, question_mac
 from vault.maintenance.step import Outcome
+from vault.opened_ledger import ledger_engine, open_ledger
 from vault.policy import Policy
 from vault.project import Project
 

@@ -43,7 +43,7 @@ def test_where_nothing_was_asked_since_no_text_is_opened(
     loaded("ask", "count(*)", "--epsilon", "0.1", "--who", "ann")
     assert told(loaded) == [("", "nothing")]
     monkeypatch.setattr("vault.cli.due_watching.CLOCKS", timedelta(0))
-    monkeypatch.setattr("vault.cli.due_watching.watch", lambda *_, **__: pytest.fail("it looked at them"))
+    monkeypatch.setattr("vault.watching.watch.watch", lambda *_, **__: pytest.fail("it looked at them"))
     time.sleep(1)
     loaded("maintain")
     assert told(loaded) == [("", "nothing")]

@@ -17,19 +17,18 @@ from tests.kms.rested import let_rest
 from tests.vault.cli.conftest import CSV, Run
 from tests.vault.cli.test_ending_keys import keys, rest
 from tests.vault.projects import make_project, visit, write_policy
-from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
 from vault.cli.key_clearing import KeyClearing
 from vault.cli.still_needed import StillNeeded
-from vault.databases.database_identity import DatabaseIdentity
+from vault.databases.database_identity import DatabaseIdentity, identity_of
 from vault.databases.database_register import DatabaseRegister
 from vault.errors import KeyInUseError, NotClearedError
 from vault.jobs.job_settings import JobSettings
 from vault.jobs.pace import PaceSettings
+from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.project import Project
 from vault.retirement.clearances import Clearances
-from vault.retirement.clearing import identity_of
 from vault.retirement.refused_keys import refused_keys
 from vault.rows.raw_table import raw_table
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import dp
 from kms import Purpose
 from tests.vault.projects import make_project
-from vault.bridge import answer, ledger_engine, open_ledger
+from vault.bridge import answer
 from vault.budgets import declare_budgets
 from vault.cli.ledger_key_uses import ledger_uses
+from vault.opened_ledger import ledger_engine, open_ledger
 from vault.question import parse
 from vault.rows.key_uses import KeyUse
 

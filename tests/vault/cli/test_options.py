@@ -4,10 +4,10 @@ import pytest
 
 from kms import KeyFileError
 from tests.vault.projects import make_project
-from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
 from vault.cli.options import local_key_file, open_project, provider_settings, read_passphrase
 from vault.errors import PolicyError
+from vault.opened_ledger import open_ledger
 
 
 def test_what_the_key_service_needs_comes_from_the_variables_that_its_users_have(

@@ -14,11 +14,11 @@ from dp.price import Price
 from dp.request import Request
 from kms import Keyring, open_provider
 from tests.vault.cli.maintained import context_of, filled_project
-from vault.bridge import open_ledger
 from vault.cli.key_measures import count_rows
 from vault.cli.maintenance_context import MaintenanceContext
 from vault.cli.report_states import report_of
 from vault.maintenance.head_file import KeptHead, write_head_file
+from vault.opened_ledger import open_ledger
 from vault.project import Project
 from vault.reporting.quarter import Quarter
 from vault.reporting.report import Report

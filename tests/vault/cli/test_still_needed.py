@@ -7,10 +7,10 @@ from sqlalchemy import insert
 
 from kms import Purpose
 from tests.vault.projects import make_project, visit
-from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
 from vault.cli.still_needed import StillNeeded
 from vault.errors import KeyInUseError
+from vault.opened_ledger import open_ledger
 from vault.project import Project
 
 

@@ -11,7 +11,8 @@ from sqlalchemy.pool import StaticPool
 
 from tests.servers import mariadb
 from tests.servers.postgres import fresh_database
-from vault.databases.database_identity import DatabaseIdentity, identify
+from vault.databases.database_identity import DatabaseIdentity, identify, identity_of
+from vault.errors import KeyInUseError
 
 
 def identity(url: str, machine: str = "one") -> DatabaseIdentity:
@@ -172,3 +173,14 @@ def test_two_servers_of_mariadb_by_one_name_are_two_unless_they_are_nodes_of_one
     servers: list[Any] = [_Server(**answers) for answers in (one, other)]
     found = {identify(server, "mariadb", url, "one") for server in servers}
     assert (len(found) == 1) is same
+
+
+def test_a_database_is_told_by_its_engine_and_one_in_memory_is_refused(tmp_path: Path) -> None:
+    for url, place in ((f"sqlite:///{tmp_path / 'application.db'}", "application.db"), ("sqlite://", "")):
+        engine = create_engine(url, poolclass=StaticPool)
+        if place:
+            assert place in identity_of(engine).place
+        else:
+            with pytest.raises(KeyInUseError, match="in memory"):
+                identity_of(engine)
+        engine.dispose()

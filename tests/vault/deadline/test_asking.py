@@ -19,12 +19,13 @@ from dp.ledger import Ledger
 from tests.sizes import sized
 from tests.vault.projects import make_project, visit
 from vault import bridge
-from vault.bridge import answer, open_ledger
+from vault.bridge import answer
 from vault.budgets import declare_budgets
 from vault.deadline.asking import answer_by_deadline, answers_by_deadline, margin
 from vault.deadline.desk import Desk
 from vault.deadline.errors import BusyError
 from vault.deadline.outcome import Outcome, Told
+from vault.opened_ledger import open_ledger
 from vault.project import Project
 from vault.question import QuestionError, parse
 

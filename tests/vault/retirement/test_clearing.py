@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, Table, create_engine
-from sqlalchemy.pool import StaticPool
 
 from kms.key_record import KeyRecord, KeyState, Purpose
 from kms.key_store import KeyStore
@@ -16,7 +15,7 @@ from vault.databases.database_identity import DatabaseIdentity
 from vault.errors import KeyInUseError
 from vault.policy import Policy
 from vault.retirement.clearances import Clearances
-from vault.retirement.clearing import ROUNDS, Clearing, identity_of
+from vault.retirement.clearing import ROUNDS, Clearing
 from vault.retirement.refused_keys import refused_keys
 from vault.rows.key_uses import KeyUse
 from vault.schema import tables
@@ -117,11 +116,3 @@ def test_a_scan_before_the_triggers_clears_nothing(place: Place) -> None:
     assert place.clearances.scans()[HERE.digest, OLD].cleared_at is None
     place.clear()  # by the same command
     assert place.clearances.scans()[HERE.digest, OLD].clears(datetime.now(UTC) - timedelta(minutes=1))
-
-
-def test_a_database_is_told_by_its_engine_and_one_in_memory_is_refused(place: Place) -> None:
-    assert "application.db" in identity_of(place.engine).place
-    engine = create_engine("sqlite://", poolclass=StaticPool)
-    with pytest.raises(KeyInUseError, match="in memory"):
-        identity_of(engine)
-    engine.dispose()

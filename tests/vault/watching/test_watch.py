@@ -2,8 +2,7 @@ from dataclasses import replace
 
 from dp.ledger.logged import Logged
 from tests.vault.watching.logs import DAY, POLICY, declared, entry
-from vault.watching import watch
-from vault.watching.watch import CODES
+from vault.watching.watch import CODES, watch
 
 CAP = 10**8
 LOG = [

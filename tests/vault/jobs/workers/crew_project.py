@@ -8,7 +8,6 @@ from sqlalchemy import insert, select
 from kms import Purpose
 from tests.sizes import sized
 from tests.vault.projects import make_project, visit
-from vault.bridge import open_ledger
 from vault.budgets import declare_budgets
 from vault.cli.recipes import CommandPlace, ReencryptRecipe
 from vault.jobs.engine import Job
@@ -17,6 +16,7 @@ from vault.jobs.pace import PaceSettings
 from vault.jobs.reencrypt import Reencrypt
 from vault.jobs.workers.shared_pass import SharedPass
 from vault.jobs.workers.workers import Workers
+from vault.opened_ledger import open_ledger
 from vault.project import Project
 from vault.rows.raw_table import raw_table
 
