@@ -55,22 +55,23 @@ class MaintenanceRun:
     def run(self, looks: Looks) -> list[Done]:
         """One failure does not keep the other steps from being done. Raises: JobRunningError when the turn is lost."""
         ended: list[Done] = []
+        before = self.records.read()  # whoever has the turn is alone in writing them
         with self._watched():
             for step, look in looks.items():
                 if self._is_over():
                     break
-                for one in self._step(step, look):
+                for one in self._step(step, look, before.get((step, ""))):
                     self.tell(one)
                     ended.append(one)
         return ended
 
-    def _step(self, step: Step, look: Callable[[], Sequence[Task]]) -> Sequence[Done]:
+    def _step(self, step: Step, look: Callable[[], Sequence[Task]], last: Recorded | None) -> Sequence[Done]:
         begun = self.records.now()
         try:
             tasks = look()
         except EXPECTED as error:
             return [self._noted(step, "", failed_result(error), begun)]
-        self._forgive(step, tasks, begun)
+        self._forgive(step, last, tasks, begun)
         return [self._one(task) for task in tasks if not self._is_over()]
 
     def _one(self, task: Task) -> Done:
@@ -90,9 +91,8 @@ class MaintenanceRun:
         self.records.note(step, scope, result, begun)
         return Done(step, scope, result)
 
-    def _forgive(self, step: Step, tasks: Sequence[Task], begun: datetime) -> None:
+    def _forgive(self, step: Step, last: Recorded | None, tasks: Sequence[Task], begun: datetime) -> None:
         """A look that failed and now went well has failed no more."""
-        last: Recorded | None = self.records.read().get((step, ""))
         if last is not None and last.outcome is Outcome.FAILED and not any(task.scope == "" for task in tasks):
             self.records.note(step, "", Result(Outcome.DONE, "nothing is due"), begun)
 
