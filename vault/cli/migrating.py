@@ -20,7 +20,7 @@ from vault.cli.job_ending import STOPPED, end_with, in_others_hands, why_left
 from vault.cli.models import ModelsOption
 from vault.cli.one_database import OnlyHereOption, refuse_other_databases
 from vault.cli.options import POLICY, JsonOption, PolicyOption, open_project
-from vault.cli.recipes import JOBS, CommandPlace, MigrationRecipe
+from vault.cli.recipes import CommandPlace, MigrationRecipe
 from vault.cli.running_jobs import running_jobs
 from vault.cli.sharing import DaskOption, Sharing, WorkersOption, sharing
 from vault.errors import PolicyError
@@ -31,6 +31,7 @@ from vault.jobs.migrating.backfill import Backfill
 from vault.jobs.migrating.clear import Clear
 from vault.jobs.migrating.field_migration import FieldMigration, Moved
 from vault.jobs.migrating.restore import Restore
+from vault.jobs.migrating.works import WORKS
 from vault.jobs.pace import PaceSettings
 from vault.jobs.work import Work
 from vault.mapping.definitions import is_migrating, plaintext_column, sealed_columns
@@ -205,7 +206,7 @@ def _shared(policy: Path, models: str | None, workers: int | None, dask: str | N
 
 def _recipe(place: CommandPlace, migration: FieldMigration, work: Work) -> MigrationRecipe:
     assert isinstance(work, Backfill | Restore | Clear)  # noqa: S101  # the jobs of a migration
-    kind = next(name for name, one in JOBS.items() if isinstance(work, one))
+    kind = next(name for name, one in WORKS.items() if isinstance(work, one))
     return MigrationRecipe(place, migration.column.table.fullname, migration.column.name, kind, work.proving)
 
 

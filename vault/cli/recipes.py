@@ -1,7 +1,7 @@
 """Recipes: how a worker process opens what a command has opened, and makes the work of the command's job.
 
 What travels is which policy, table and options; each worker reads the policy file, its own environment and the key
-service by itself.
+service by itself. What a work is made of is imported by the recipe of that work when a worker opens it.
 """
 
 from collections.abc import Iterator
@@ -9,29 +9,20 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING
 
 from vault.changeover.phase import Subject
-from vault.changeover.store import ChangeoverStore
-from vault.cli.index_keys import index_keys
 from vault.cli.job_keys import job_keys
 from vault.cli.options import open_project
-from vault.jobs.migrating.backfill import Backfill
-from vault.jobs.migrating.clear import Clear
-from vault.jobs.migrating.restore import Restore
-from vault.jobs.reencrypt import Reencrypt
-from vault.jobs.reindexing.index_work import emptying, filling, require_left
-from vault.jobs.verifying.row_check import RowCheck
-from vault.jobs.verifying.verify import Verify
-from vault.jobs.work import Work
 from vault.jobs.workers.kept_open import KeptOpen
 from vault.jobs.workers.recipe import Given, Supply
 from vault.project import Project
 
-__all__ = ["JOBS", "CommandPlace", "MigrationRecipe", "ReencryptRecipe", "ReindexRecipe", "VerifyRecipe"]
+if TYPE_CHECKING:
+    from vault.jobs.verifying.verify import Verify
+    from vault.jobs.work import Work
 
-
-JOBS: Final[dict[str, type[Backfill | Restore | Clear]]] = {"backfill": Backfill, "restore": Restore, "clear": Clear}
+__all__ = ["CommandPlace", "MigrationRecipe", "ReencryptRecipe", "ReindexRecipe", "VerifyRecipe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +55,8 @@ class ReencryptRecipe:
 
     @contextmanager
     def open(self, kept: KeptOpen) -> Iterator[Supply]:
+        from vault.jobs.reencrypt import Reencrypt
+
         project = self.place.project(kept)
         table, lease = project.table(self.table), project.policy.vault.sealing_lease
         with job_keys(project, table, tenants=self.tenants) as keys:
@@ -85,8 +78,10 @@ class MigrationRecipe:
 
     @contextmanager
     def open(self, kept: KeptOpen) -> Iterator[Supply]:
+        from vault.jobs.migrating.works import WORKS
+
         project = self.place.project(kept)
-        column, kind = project.table(self.table).c[self.column], JOBS[self.job]
+        column, kind = project.table(self.table).c[self.column], WORKS[self.job]
         yield Supply.of_work(project.engine, lambda: kind(column, project.opened, proving=self.proving))
 
 
@@ -104,13 +99,17 @@ class ReindexRecipe:
 
     @contextmanager
     def open(self, kept: KeptOpen) -> Iterator[Supply]:
+        from vault.changeover.store import ChangeoverStore
+        from vault.cli.index_keys import index_keys
+        from vault.jobs.reindexing.index_work import emptying, filling, require_left
+
         project = self.place.project(kept)
         with index_keys(project, self.tenant, self.keyring) as keys:
             opened = keys.project.opened
             ask_anew, lease = opened.keyring.beside.end, project.policy.vault.sealing_lease
             changeovers = ChangeoverStore(opened.key_store, opened.keyring.id, timedelta(seconds=lease))
 
-            def made() -> Work:
+            def made() -> "Work":
                 ask_anew()
                 members = [one for one in keys.members(self.subject) if one.table.fullname == self.table]
                 if not self.empties:
@@ -131,11 +130,14 @@ class VerifyRecipe:
 
     @contextmanager
     def open(self, kept: KeptOpen) -> Iterator[Supply]:
+        from vault.jobs.verifying.row_check import RowCheck
+        from vault.jobs.verifying.verify import Verify
+
         project = self.place.project(kept)
         table = project.table(self.table)
         with job_keys(project, table, tenants=self.tenants) as keys:
 
-            def verify(given: Given) -> Verify:
+            def verify(given: Given) -> "Verify":
                 check = RowCheck(table, keys, skip_slow=self.skip_slow)
                 return Verify(
                     check, project.engine, given.settings, given.notify, given.stop, key_range=given.key_range

@@ -89,3 +89,12 @@ def test_maintenance_with_nothing_due_loads_what_it_looks_at_and_not_what_it_wou
     )
     assert {name for name in packages if name.startswith("dp")} == {"dp.accounting", "dp.ledger", "dp.noise"}
     assert not {"vault.bridge", "vault.watching.watch", "kms.providers.hcvault", "kms.providers.awskms"} & modules
+
+
+def test_a_worker_loads_the_work_that_it_does_and_no_other() -> None:
+    """What a process of a pool imports to begin, and to read what it is to do; the recipe imports the work."""
+    begun = "import vault.cli.app, vault.jobs.workers.worker_process, vault.jobs.workers.part_run, vault.cli.recipes"
+    modules = loaded_by(begun)
+    assert heavy(modules) == {"cryptography", "sqlalchemy"}
+    works = {"vault.jobs.reencrypt", "vault.jobs.migrating", "vault.jobs.reindexing", "vault.jobs.verifying.verify"}
+    assert not (works | {"vault.bridge", "vault.watching", "vault.retirement"}) & modules
