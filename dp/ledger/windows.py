@@ -1,6 +1,7 @@
 """Window: what a scope has spent within its span, up to a bucket that never goes back.
 
-A clock that is set back finds the bucket where it was, so that nothing refills before the time has come again.
+A clock that is set back finds the bucket where it was, so that nothing refills before the time has come again. What is
+charged while it is behind is taken for older by no more than it is behind.
 """
 
 from collections.abc import Callable
