@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:  # what the table below says, for type checkers and editors
     from dp.answer import Answer, GroupAnswer, NoiseScale, PartValue
     from dp.answers import Answers
-    from dp.bounding import Bounded, Caps
+    from dp.bounding import Bounded
+    from dp.caps import Caps
     from dp.chunk import Chunk
     from dp.debiasing import TrueCount, true_counts
     from dp.epsilon import laplace_rho, parse_epsilon
@@ -73,7 +74,8 @@ __all__ = [
 _PLACES: Final = {
     "dp.answer": ("Answer", "GroupAnswer", "NoiseScale", "PartValue"),
     "dp.answers": ("Answers",),
-    "dp.bounding": ("Bounded", "Caps"),
+    "dp.bounding": ("Bounded",),
+    "dp.caps": ("Caps",),
     "dp.chunk": ("Chunk",),
     "dp.debiasing": ("TrueCount", "true_counts"),
     "dp.epsilon": ("laplace_rho", "parse_epsilon"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Self
 
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import AnswerFormatError, ParameterError
 
 FORMAT: Final = "noisevault/1 answer"

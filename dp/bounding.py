@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.grid import Grid
@@ -19,32 +20,11 @@ from dp.partial import NO_KIND, Partial
 from dp.run_order import by_unit, ordered, run_lengths, run_starts
 from dp.tie_break import group_hash, key_words, unit_hash
 
-MAX_CAP: Final = 2**31 - 1
 MAX_GROUPS: Final = 2**31 - 1
 # Ours: enough to make a compaction worth its while, and some 20 MB.
 HOLD_ROWS: Final = 2**19
 # Ours: a chunk's columns are made amid many short-lived objects, and would hold on to the places of those around them.
 JOIN_ROWS: Final = 2**17
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """Of one unit at most `rows` rows in a group, in at most `groups` groups (1 for an ungrouped question).
-
-    Raises: ParameterError unless both are whole numbers from 1 to 2**31 - 1.
-    """
-
-    rows: int
-    groups: int = 1
-
-    def __post_init__(self) -> None:
-        for name, cap in (("caps.rows", self.rows), ("caps.groups", self.groups)):
-            if type(cap) is not int or not 1 <= cap <= MAX_CAP:
-                raise ParameterError(name, "a cap is an int from 1 to 2**31 - 1")
-
-    def groups_in(self, n_groups: int) -> int:
-        """In how many groups, of so many declared ones, a question can see one unit."""
-        return min(self.groups, n_groups)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

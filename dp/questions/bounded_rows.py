@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from dp.bounding import Bounded, Caps, bound, bound_part
+from dp.bounding import Bounded, bound, bound_part
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.grid import Grid
 from dp.partial import Partial

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from dp.answer import GroupAnswer
-from dp.bounding import Bounded, Caps
+from dp.bounding import Bounded
+from dp.caps import Caps
 from dp.errors import ParameterError
 from dp.exact_sum import group_distinct
 from dp.grid import Grid

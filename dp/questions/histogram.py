@@ -8,7 +8,8 @@ from typing import Self
 import numpy as np
 
 from dp.answer import GroupAnswer
-from dp.bounding import Bounded, Caps, bound, bound_part
+from dp.bounding import Bounded, bound, bound_part
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts

@@ -5,7 +5,8 @@ from fractions import Fraction
 from typing import Final
 
 from dp.answer import GroupAnswer, PartValue
-from dp.bounding import Bounded, Caps
+from dp.bounding import Bounded
+from dp.caps import Caps
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts, group_sums
 from dp.grid import Grid

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dp.answer import RANK_LABEL, GroupAnswer, NoiseScale
-from dp.bounding import Bounded, Caps, bound, bound_part
+from dp.bounding import Bounded, bound, bound_part
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.grid import Exact, Grid, exact

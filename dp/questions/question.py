@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dp.answer import Answer, GroupAnswer, NoiseScale
-from dp.bounding import MAX_GROUPS, Bounded, Caps
+from dp.bounding import MAX_GROUPS, Bounded
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.grid import Grid

@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 
 from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale
-from dp.bounding import Bounded, Caps
+from dp.bounding import Bounded
+from dp.caps import Caps
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts
 from dp.nano import NANO, show

@@ -6,7 +6,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dp.answer import INTERVAL_LABEL, GroupAnswer, NoiseScale
-from dp.bounding import MAX_GROUPS, Bounded, Caps, bound, bound_part
+from dp.bounding import MAX_GROUPS, Bounded, bound, bound_part
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 
 from dp.answer import GroupAnswer, PartValue
-from dp.bounding import Bounded, Caps
+from dp.bounding import Bounded
+from dp.caps import Caps
 from dp.errors import ParameterError
 from dp.exact_sum import group_counts, group_squares, group_sums
 from dp.grid import Grid

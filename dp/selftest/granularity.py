@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.grid import Grid
 from dp.nano import NANO

@@ -10,7 +10,7 @@ import opendp.prelude as opendp
 from diffprivlib.tools import mean as diffprivlib_mean
 from pydp.algorithms.laplacian import BoundedMean
 
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.grid import Grid
 from dp.nano import NANO
 from dp.price import Price

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.grid import Grid
 from dp.nano import NANO
 from dp.price import Price

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp.answer import FORMAT, Answer, GroupAnswer, NoiseScale, PartValue
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import AnswerFormatError
 from tests.sizes import sized
 from tests.vectors.write_answer_vectors import vectors

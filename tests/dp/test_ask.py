@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine, create_engine, select
 
 from dp.ask import ask, ask_with_random
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import (
     BudgetExhaustedError,

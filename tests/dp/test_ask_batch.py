@@ -13,7 +13,7 @@ from dp.answers import Answers
 from dp.ask import ask
 from dp.ask_batch import ask_batch, ask_batch_with_random
 from dp.batch import batch_price
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import BudgetExhaustedError, NotReleasedError, ParameterError
 from dp.grid import Grid

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp.batch import Batch, BatchQuestion, batch_price
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import ParameterError
 from dp.grid import Grid
 from dp.plan import plan

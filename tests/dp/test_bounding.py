@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp import bounding
-from dp.bounding import Bounded, Caps, bound
+from dp.bounding import Bounded, bound
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.grid import Grid
@@ -196,11 +197,3 @@ def test_a_grid_without_values_is_refused() -> None:
     chunk = Chunk(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.uint64))
     with pytest.raises(ParameterError, match=r"^value: "):
         bound([chunk], Caps(1), SALT, n_groups=1, grid=GRID)
-
-
-@pytest.mark.parametrize("cap", [0, -1, True, 1.0, None, 2**31])
-def test_a_cap_is_a_whole_number_from_one(cap: int) -> None:
-    with pytest.raises(ParameterError, match=r"^caps\.rows: "):
-        Caps(cap)
-    with pytest.raises(ParameterError, match=r"^caps\.groups: "):
-        Caps(1, cap)

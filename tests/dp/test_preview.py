@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp.answer import RANK_LABEL
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import ParameterError
 from dp.grid import Grid
 from dp.interval import choice_half_width, gaussian_half_width, half_width

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp import promised_rows
-from dp.bounding import Bounded, Caps
+from dp.bounding import Bounded
+from dp.caps import Caps
 from dp.errors import ParameterError
 from dp.grid import MAX_INT_BOUND, Grid
 from dp.promised_rows import PromisedRows

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from dp.bounding import MAX_CAP
+from dp.caps import MAX_CAP
 from dp.request import NAME_CHARACTERS
 from vault.expression import Column, Expression
 from vault.policy.allowance import Allowance, Group, Person, Windows

@@ -13,7 +13,7 @@ from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import create_engine, event
 
 from dp.ask import ask
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import BudgetExhaustedError
 from dp.ledger.ledger import Ledger

@@ -5,7 +5,7 @@ from sqlalchemy import Engine, select
 
 from dp.answer import Answer
 from dp.ask import ask
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import NotReleasedError
 from dp.ledger.ledger import Ledger
 from dp.ledger.schema import answer, charge

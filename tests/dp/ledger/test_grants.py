@@ -10,7 +10,7 @@ from sqlalchemy import Engine, create_engine, make_url, text
 from sqlalchemy.exc import ProgrammingError
 
 from dp.ask import ask
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import BudgetExhaustedError
 from dp.ledger.answers import Claim
 from dp.ledger.budgets import Budgets, Scope

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from dp.ask import ask
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import NotReleasedError, ParameterError
 from dp.ledger import recovery
 from dp.ledger.answers import Claim

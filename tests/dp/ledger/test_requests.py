@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select, text
 from dp.answer import Answer
 from dp.ask import ask
 from dp.ask_batch import ask_batch
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import (
     AuditError,
     BudgetExhaustedError,

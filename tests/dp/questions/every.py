@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.grid import Grid
 from dp.price import Price
 from dp.questions.count import Count

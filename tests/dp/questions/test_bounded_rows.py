@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.grid import Grid
 from dp.questions.bounded_rows import OfRows, OfValues
 from tests.dp.rows import SALT, Row, chunk_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dp.answer import NoiseScale
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.noise.random_source import OperatingSystemRandom
 from dp.price import Price
 from dp.questions.count import Count

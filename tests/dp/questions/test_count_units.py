@@ -1,6 +1,6 @@
 import pytest
 
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import ParameterError
 from dp.price import Price
 from dp.questions.count_units import CountUnits

@@ -6,7 +6,7 @@ from math import ceil, floor
 import pytest
 
 from dp.answer import NoiseScale
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.grid import Grid
 from dp.noise.threshold import threshold_delta
 from dp.price import Price

@@ -15,7 +15,7 @@ from math import log, sqrt
 import pytest
 
 from dp.answer import Answer, GroupAnswer
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.grid import Grid
 from dp.price import Price
 from dp.questions.count import Count

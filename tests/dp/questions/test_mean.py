@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import ParameterError
 from dp.grid import Grid
 from dp.noise.random_source import OperatingSystemRandom

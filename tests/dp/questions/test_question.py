@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dp
 from dp.answer import Answer
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.grid import Grid

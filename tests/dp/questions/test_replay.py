@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dp.bounding import Bounded, Caps
+from dp.bounding import Bounded
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.grid import Grid
 from dp.price import Price

@@ -3,7 +3,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.grid import Grid
 from dp.price import Price
 from dp.questions.mechanisms import RandomMechanisms

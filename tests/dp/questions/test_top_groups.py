@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dp.bounding import Caps
+from dp.caps import Caps
 from dp.errors import ParameterError
 from dp.noise.random_source import OperatingSystemRandom
 from dp.price import Price

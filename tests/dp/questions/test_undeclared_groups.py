@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dp.answer import Answer
-from dp.bounding import Bounded, Caps
+from dp.bounding import Bounded
+from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import ParameterError
 from dp.noise.random_source import OperatingSystemRandom

@@ -44,6 +44,13 @@ def seen(engine: Engine) -> int:
     return sum(row["seen"] for row in JobStore(engine).all())
 
 
+def rests(engine: Engine) -> bool:
+    """Whether for several times as long as a batch takes nobody comes to a row."""
+    before = seen(engine)
+    time.sleep(1.5)
+    return seen(engine) == before
+
+
 def is_at_work(engine: Engine) -> bool:
     (row,) = JobStore(engine).all()
     return row["state"] == "running" and row["seen"] > 0
@@ -149,14 +156,15 @@ def test_an_operator_holds_and_stops_all_workers_by_the_job_s_name(project: Proj
         run = threads.submit(job_of(project, tmp_path, pool, SLOW, notify=events.append).run)
         until(lambda: seen(project.engine) > 100)
         store.wish(NAME, JobWish.PAUSE)
-        until(lambda: any(isinstance(event, Held) for event in events))
-        time.sleep(0.5)
-        held = seen(project.engine)
-        time.sleep(0.5)
-        assert seen(project.engine) == held
-        store.wish(NAME, JobWish.RUN)
-        until(lambda: seen(project.engine) > held)
-        store.wish(NAME, JobWish.STOP)
+        try:
+            until(lambda: any(isinstance(event, Held) for event in events))
+            until(lambda: rests(project.engine))  # each worker hears of it by itself
+            held = seen(project.engine)
+            assert held < ROWS
+            store.wish(NAME, JobWish.RUN)
+            until(lambda: seen(project.engine) > held)
+        finally:
+            store.wish(NAME, JobWish.STOP)
         assert run.result().outcome is JobState.STOPPED
 
 
