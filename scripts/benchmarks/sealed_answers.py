@@ -2,6 +2,7 @@
 
 The whole is measured: the charge, the rows read and opened, bounded by person, added up, noise, and the answer stored.
 What the database takes of it, and the database with opening, are measured beside it; the rest is bounding and release.
+Two processes that share the reading, as with `noisevault ask --workers 2`, are there already when they are measured.
 """
 
 import tempfile
@@ -24,11 +25,14 @@ from scripts.benchmarks.postgres_server import postgres_server
 from scripts.benchmarks.server_seconds import server_seconds
 from vault.bridge import answer, scan_of
 from vault.budgets import declare_budgets
+from vault.cli.recipes import CommandPlace
+from vault.jobs.workers.process_pool import ProcessPool
 from vault.opened_ledger import open_ledger
 from vault.policy import Policy
 from vault.project import Project
 from vault.question import parse
 from vault.rows.column_pages import column_pages
+from vault.shared_scan import SharedScan
 
 __all__ = ["comparisons"]
 
@@ -59,6 +63,7 @@ lifetime_epsilon = "100000"
 bounds.spending = {{ lower = 0, upper = 100, step = "0.01" }}
 """
 THEIRS, WHOLE = "sqlalchemy-utils, AesGcmEngine: Core and sum", "sealed column to DP answer"
+TWO = "the same, read by two processes"
 OPENED, READ = "of it, database and opening", "of it, the database alone"
 QUESTION = parse("sum(spending)")
 
@@ -92,8 +97,9 @@ class Ways:
         """Else the answer that was released before would be given, and no row be read."""
         self._ledger.advance_epoch("visits", "the next round")
 
-    def whole(self) -> None:
-        answer(self._project, self._ledger, "visits", QUESTION, price=dp.Price.pure(10**9), who="bench")
+    def whole(self, shared: SharedScan | None = None) -> None:
+        price = dp.Price.pure(10**9)
+        answer(self._project, self._ledger, "visits", QUESTION, price=price, who="bench", shared=shared)
 
     def opened(self) -> None:
         live = self._project.opened.keyring.warm()
@@ -127,6 +133,14 @@ def comparisons(rows: int = ROWS) -> Iterator[Comparison]:
     ):
         declare_budgets(ledger, project.policy)
         ways = Ways(project, ledger, rows)
+        with ProcessPool(2) as pool:
+            shared = SharedScan(pool, CommandPlace.of(Path(folder) / "noisevault.toml", None))
+            by_two: dict[str, Callable[[], object]] = {THEIRS: ways.others, TWO: lambda: ways.whole(shared)}
+            ways.prepare()
+            ways.whole(shared)
+            yield Comparison(
+                f"{rows:,} rows, a row", by_two, rows, ROUNDS, ways.prepare, collecting=True, clock=perf_counter
+            )
         whole: dict[str, Callable[[], object]] = {THEIRS: ways.others, WHOLE: ways.whole}
         shares: dict[str, Callable[[], object]] = {WHOLE: ways.whole, OPENED: ways.opened, READ: ways.read}
         for name, variants in ((f"{rows:,} rows, a row", whole), (f"its shares, {rows:,} rows, a row", shares)):
