@@ -1,17 +1,21 @@
 """Writes: statements that must each touch so many rows, run by the driver from text that was compiled once.
 
 SQLAlchemy takes longer to prepare one of them than SQLite to run it, and all of it happens while others wait for the
-lock. PostgreSQL takes several in one statement, and so in one turn:
+lock. PostgreSQL and MariaDB take several in one statement, and so in one turn:
 
     WITH w0 AS (UPDATE ... RETURNING 1), w1 AS (INSERT ... RETURNING 1)
     SELECT (SELECT count(*) FROM w0), (SELECT count(*) FROM w1)
+
+    BEGIN NOT ATOMIC DECLARE w0, w1 BIGINT; UPDATE ...; SET w0 = ROW_COUNT(); INSERT ...; SET w1 = ROW_COUNT();
+    SELECT w0, w1; END
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from sqlalchemy import Connection, Dialect, Insert, Update
 
@@ -20,6 +24,7 @@ from dp.errors import LedgerError
 __all__ = ["Write", "require_same", "write"]
 
 Schemas: TypeAlias = tuple[tuple[str | None, str | None], ...]
+Parts: TypeAlias = "tuple[tuple[Insert | Update, tuple[str, ...]], ...]"
 
 NAMED: Final = re.compile(r"%\((\w+)\)s")
 
@@ -52,15 +57,30 @@ class _Text:
 def write(connection: Connection, writes: Sequence[Write]) -> None:
     """Raises: LedgerError where one touches another number of rows (see require_same)."""
     dialect, schemas = connection.dialect, _schemas(connection)
-    if len(writes) > 1 and dialect.name == "postgresql" and dialect.paramstyle == "pyformat":
-        together = _together(dialect, schemas, tuple((each.statement, tuple(each.values)) for each in writes))
+    if len(writes) > 1 and (joined := _joined(dialect)) is not None:
+        together = joined(dialect, schemas, tuple((each.statement, tuple(each.values)) for each in writes))
         values = {f"w{at}_{name}": value for at, each in enumerate(writes) for name, value in each.values.items()}
-        touched = connection.exec_driver_sql(together.sql, together.parameters(values)).one()
+        with _unread(connection) if together.names is not None else nullcontext():
+            touched = connection.exec_driver_sql(together.sql, together.parameters(values)).one()
         require_same(tuple(touched) == tuple(each.rows for each in writes))
         return
     for each in writes:
         text = _text(dialect, schemas, each.statement, tuple(each.values))
         require_same(connection.exec_driver_sql(text.sql, text.parameters(each.values)).rowcount == each.rows)
+
+
+@contextmanager
+def _unread(connection: Connection) -> Iterator[None]:
+    """Has psycopg send what is executed as it is, with $1 for the first value.
+
+    It looks for %(name)s in a text of more than 50 values each time anew, which takes longer than to execute it.
+    """
+    driver = cast("Any", connection.connection.driver_connection)
+    before, driver.cursor_factory = driver.cursor_factory, cast("Any", connection.dialect.loaded_dbapi).RawCursor
+    try:
+        yield
+    finally:
+        driver.cursor_factory = before
 
 
 def _schemas(connection: Connection) -> Schemas:
@@ -79,17 +99,45 @@ def _text(dialect: Dialect, schemas: Schemas, statement: Insert | Update, names:
 
 
 @lru_cache(maxsize=512)
-def _together(dialect: Dialect, schemas: Schemas, parts: tuple[tuple[Insert | Update, tuple[str, ...]], ...]) -> _Text:
+def _in_one_with(dialect: Dialect, schemas: Schemas, parts: Parts) -> _Text:
     texts = [_text(dialect, schemas, statement, names) for statement, names in parts]
     steps = ", ".join(f"w{at} AS ({_renamed(text.sql, at)} RETURNING 1)" for at, text in enumerate(texts))
     counts = ", ".join(f"(SELECT count(*) FROM w{at})" for at in range(len(texts)))  # noqa: S608 (a number is put in)
-    fixed = {f"w{at}_{name}": value for at, text in enumerate(texts) for name, value in text.fixed.items()}
-    return _Text(f"WITH {steps} SELECT {counts}", None, fixed)
+    together = _Text(f"WITH {steps} SELECT {counts}", None, _fixed(texts))
+    return _numbered(together) if dialect.driver == "psycopg" else together
+
+
+@lru_cache(maxsize=512)
+def _in_one_block(dialect: Dialect, schemas: Schemas, parts: Parts) -> _Text:
+    texts = [_text(dialect, schemas, statement, names) for statement, names in parts]
+    counts = ", ".join(f"w{at}" for at in range(len(texts)))
+    steps = " ".join(f"{_renamed(text.sql, at)}; SET w{at} = ROW_COUNT();" for at, text in enumerate(texts))
+    return _Text(f"BEGIN NOT ATOMIC DECLARE {counts} BIGINT; {steps} SELECT {counts}; END", None, _fixed(texts))
+
+
+def _fixed(texts: Sequence[_Text]) -> dict[str, Any]:
+    return {f"w{at}_{name}": value for at, text in enumerate(texts) for name, value in text.fixed.items()}
 
 
 def _renamed(sql: str, at: int) -> str:
     """With parameters of its own, whatever those of the others are called."""
     return NAMED.sub(rf"%(w{at}_\1)s", sql)
+
+
+def _numbered(text: _Text) -> _Text:
+    """With $1 for the first of its parameters."""
+    names = tuple(dict.fromkeys(NAMED.findall(text.sql)))
+    numbers = {name: f"${number}" for number, name in enumerate(names, 1)}
+    return _Text(NAMED.sub(lambda found: numbers[found[1]], text.sql).replace("%%", "%"), names, text.fixed)
+
+
+def _joined(dialect: Dialect) -> Callable[[Dialect, Schemas, Parts], _Text] | None:
+    """What makes one statement of several; None where that is not known. MySQL has no block outside a procedure."""
+    if dialect.paramstyle != "pyformat":
+        return None
+    if dialect.name == "postgresql":
+        return _in_one_with
+    return _in_one_block if getattr(dialect, "is_mariadb", False) else None
 
 
 def require_same(same: bool) -> None:
