@@ -98,26 +98,34 @@ class Transactions:
 
     @contextmanager
     def _begun(self, sqlite_begin: str, isolation: str) -> Iterator[Connection]:
-        sqlite, mariadb = self._engine.dialect.name == "sqlite", self._engine.dialect.name in {"mysql", "mariadb"}
         with self._engine.connect() as connection:
-            if not sqlite and not mariadb:
-                connection.execution_options(isolation_level=isolation)
-            if self._engine.dialect.name == "postgresql":
-                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {self._lock_wait:d}")
-            if mariadb:
-                seconds = max(1, self._lock_wait // 1000)
-                connection.exec_driver_sql(f"SET SESSION innodb_lock_wait_timeout = {seconds:d}")
-                # Of the next transaction. SQLAlchemy's option commits first, and fails with the driver's bare error.
-                connection.exec_driver_sql(f"SET TRANSACTION ISOLATION LEVEL {isolation}")
-                # An engine may commit each statement by itself (isolation_level, or ?autocommit=true in its URL).
-                connection.exec_driver_sql("START TRANSACTION")
-            if sqlite:
-                connection.exec_driver_sql(f"PRAGMA busy_timeout={self._lock_wait:d}")
-                connection.exec_driver_sql("PRAGMA synchronous=FULL")
-                # SQLAlchemy's option for it would have SQLite compile every statement anew, transaction by transaction:
-                # it is taken back with a PRAGMA that expires them. The driver begins none where one has begun.
-                connection.exec_driver_sql(sqlite_begin)
+            for statement in _beginnings(connection, sqlite_begin, isolation, self._lock_wait):
+                connection.exec_driver_sql(statement)
             yield connection
+
+
+def _beginnings(connection: Connection, sqlite_begin: str, isolation: str, lock_wait: int) -> list[str]:
+    """What is sent first. An engine may commit each statement by itself (isolation_level, or an option of its URL)."""
+    dialect = connection.dialect
+    if dialect.name == "sqlite":
+        # SQLAlchemy's option for it would have SQLite compile every statement anew, transaction by transaction: it is
+        # taken back with a PRAGMA that expires them. The driver begins none where one has begun.
+        return [f"PRAGMA busy_timeout={lock_wait:d}", "PRAGMA synchronous=FULL", sqlite_begin]
+    if dialect.name in {"mysql", "mariadb"}:
+        statements = [
+            f"SET SESSION innodb_lock_wait_timeout = {max(1, lock_wait // 1000):d}",
+            # Of the next transaction. SQLAlchemy's option commits first, and fails with the driver's bare error.
+            f"SET TRANSACTION ISOLATION LEVEL {isolation}",
+            "START TRANSACTION",
+        ]
+        in_one = getattr(dialect, "is_mariadb", False)
+        return [f"BEGIN NOT ATOMIC {'; '.join(statements)}; END"] if in_one else statements
+    wait = f"SET LOCAL lock_timeout = {lock_wait:d}"
+    if dialect.driver == "psycopg" and not getattr(connection.connection.driver_connection, "autocommit", True):
+        # The driver begins before it. SQLAlchemy's option would be set, and taken back, each time.
+        return [f"SET TRANSACTION ISOLATION LEVEL {isolation}; {wait}"]
+    connection.execution_options(isolation_level=isolation)
+    return [wait] if dialect.name == "postgresql" else []
 
 
 def must_rerun(error: DBAPIError) -> bool:
