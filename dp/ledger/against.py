@@ -5,9 +5,20 @@ The same statement says whether the question has its answer: others wait meanwhi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import BindParameter, Connection, RowMapping, and_, bindparam, func, or_, select
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
 
 from dp.ledger.budget import Status, status_of
 from dp.ledger.counter import Counter, ScopeRow, counters_of
@@ -25,20 +36,45 @@ _APPLIES: Final = or_(
     and_(scope.c.kind == "analyst", or_(scope.c.subject == "", scope.c.subject == _PRINCIPAL)),
     and_(scope.c.kind == "group", scope.c.subject.in_(_GROUPS)),
 )
-_ATTEMPTS: Final = select(func.max(charge.c.attempt)).where(at_place(charge)).scalar_subquery().label("attempts")
-_ANSWERS: Final = select(func.count()).select_from(answer).where(at_place(answer)).scalar_subquery().label("answers")
-FIND: Final = (
-    select(
-        *(column for column in budget.c if column.name not in {"source", "separate"}),
-        *(column.label(f"shared_{column.name}") for column in shared_lifetime.c),
-        *(column.label(f"scope_{column.name}") for column in scope.c if column.name != "dataset"),
-        _ATTEMPTS,
-        _ANSWERS,
-    )
-    .outerjoin_from(budget, shared_member, shared_member.c.dataset == budget.c.dataset)
-    .outerjoin(shared_lifetime, shared_lifetime.c.name == shared_member.c.name)
-    .outerjoin(scope, and_(scope.c.dataset == budget.c.dataset, _APPLIES))
-    .where(budget.c.dataset == bindparam("of_dataset"))
+_LIMITS: Final = (
+    "lifetime_nano_epsilon",
+    "lifetime_atto_delta",
+    "question_atto_delta",
+    "lifetime_nano_rho",
+    "spent_nano_epsilon",
+    "spent_nano_rho",
+    "spent_atto_delta",
+    "spent_unbounded",
+)
+_NUMBERS: Final = 11
+_NO_NAMES: Final[list[Any]] = [literal_column("''")] * 3
+
+
+def _rows(part: str, names: Sequence[Any], *numbers: Any) -> Select[Any]:
+    """Names and numbers of one table in the columns that all of them have; what it has not is empty, or 0."""
+    filled = [*names, *_NO_NAMES[len(names) :], *numbers, *[literal_column("0")] * (_NUMBERS - len(numbers))]
+    labels = ("name", "subject", "span", *(f"n{at}" for at in range(_NUMBERS)))
+    every = (column.label(label) for column, label in zip(filled, labels, strict=True))
+    return select(literal_column(f"'{part}'").label("part"), *every)
+
+
+_ATTEMPTS: Final = select(func.max(charge.c.attempt)).where(at_place(charge)).scalar_subquery()
+_ANSWERS: Final = select(func.count()).select_from(answer).where(at_place(answer)).scalar_subquery()
+_OF_BUDGET: Final = (*(budget.c[name] for name in (*_LIMITS, "epoch", "least_nano_epsilon", "most_nano_epsilon")),)
+# One below the other: side by side, each row had all columns of every table, and a driver reads a name for each.
+FIND: Final = union_all(
+    _rows("budget", (), *_OF_BUDGET).where(budget.c.dataset == bindparam("of_dataset")),
+    _rows("question", (), _ATTEMPTS, _ANSWERS),
+    _rows("shared", (shared_lifetime.c.name,), *(shared_lifetime.c[name] for name in _LIMITS))
+    .join_from(shared_lifetime, shared_member, shared_member.c.name == shared_lifetime.c.name)
+    .where(shared_member.c.dataset == bindparam("of_dataset")),
+    _rows(
+        "scope",
+        (scope.c.kind, scope.c.subject, scope.c.span),
+        scope.c.cap_nano_epsilon,
+        scope.c.bucket,
+        scope.c.spent_nano_epsilon,
+    ).where(scope.c.dataset == bindparam("of_dataset"), _APPLIES),
 )
 
 
@@ -69,35 +105,25 @@ def read_against(
     """None where the dataset has no budget. at: microseconds since 1970, UTC."""
     dataset = place.dataset
     asked = {**place.fields(), "of_dataset": dataset, "principal": principal}
-    rows = connection.execute(FIND, asked).mappings().all()
-    if not rows:
+    parts: dict[str, list[Sequence[Any]]] = {"budget": [], "question": [], "shared": [], "scope": []}
+    for part, *values in connection.execute(FIND, asked):
+        parts[part].append(values)
+    if not parts["budget"]:
         return None
-    # Each shared lifetime stands beside each scope.
-    shared = {row["shared_name"]: row for row in rows if row["shared_name"] is not None}
-    scopes = {_scope_row(row) for row in rows if row["scope_kind"] is not None}
+    ((_, _, _, *limits, epoch, least, most),) = parts["budget"]
+    ((_, _, _, attempts, answers, *_),) = parts["question"]
+    scopes = (ScopeRow(*values[:6]) for values in parts["scope"])
     touched = [row for row in scopes if row.kind != "column" or row.subject in columns]
-    first = rows[0]
     return Against(
-        status_of(first, dataset, first["epoch"]),
-        first["least_nano_epsilon"],
-        first["most_nano_epsilon"],
-        tuple(status_of(_shared(row), name, 0) for name, row in sorted(shared.items())),
+        _status(limits, dataset, epoch),
+        least,
+        most,
+        tuple(_status(values[3:], values[0], 0) for values in sorted(parts["shared"], key=lambda values: values[0])),
         counters_of(touched, principal, at, sums_of(connection, dataset)),
-        first["attempts"] or 0,
-        first["answers"] > 0,
+        attempts or 0,
+        answers > 0,
     )
 
 
-def _scope_row(row: RowMapping) -> ScopeRow:
-    return ScopeRow(
-        row["scope_kind"],
-        row["scope_subject"],
-        row["scope_span"],
-        row["scope_cap_nano_epsilon"],
-        row["scope_bucket"],
-        row["scope_spent_nano_epsilon"],
-    )
-
-
-def _shared(row: RowMapping) -> dict[str, int]:
-    return {column.name: row[f"shared_{column.name}"] for column in shared_lifetime.c}
+def _status(limits: Sequence[Any], dataset: str, epoch: int) -> Status:
+    return status_of(dict(zip(_LIMITS, limits, strict=False)), dataset, epoch)
