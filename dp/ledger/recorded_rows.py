@@ -3,80 +3,16 @@
 Rows name the entry that records them, so that both are read side by side, a stretch of the log at a time.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, Select, Table, bindparam, func, select
+from sqlalchemy import Connection, func, select
 
 from dp.errors import AuditError
-from dp.ledger.answers import digest, stored_bytes
-from dp.ledger.schema import answer, charge, event, request
+from dp.ledger.recorded_kinds import KINDS, MARKS, TABLES, Entry
+from dp.ledger.schema import charge, request
 
-__all__ = ["RecordedRows"]
-
-Entry = Mapping[str, Any]
-PLACE: Final = ("visibility", "dataset", "epoch", "question_mac")
-COST: Final = ("nano_epsilon", "nano_rho", "atto_delta", "unbounded")
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """columns: of the row, compared with what `of_entry` gives; of the last only the digest, where it is sealed."""
-
-    table: Table
-    columns: tuple[str, ...]
-    of_entry: Callable[[Entry], tuple[Any, ...]]
-    is_sealed: bool = False
-
-    @property
-    def rows(self) -> Select[Any]:
-        wanted = select(self.table.c.audit_sequence, *(self.table.c[name] for name in self.columns))
-        return wanted.where(self.table.c.audit_sequence.between(bindparam("first"), bindparam("last")))
-
-    def of_row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (*row[1:-1], digest(stored_bytes(row[-1]))) if self.is_sealed else row[1:]
-
-
-_PLACE_OF: Final = itemgetter(*PLACE)
-
-
-def _of_request(entry: Entry) -> tuple[Any, ...]:
-    charge_id = entry["charge"] if entry["kind"] == "charge" else None
-    return (*_PLACE_OF(entry), entry["principal"], entry["request"], entry["kind"], charge_id, entry.get("reason"))
-
-
-KINDS: Final = (
-    _Kind(
-        charge,
-        (*PLACE, "attempt", "principal", *COST, "charge_id", "request_id", "charged_at", "sealed_question"),
-        itemgetter(*PLACE, "attempt", "principal", *COST, "charge", "request", "at", "sealed_sha256"),
-        is_sealed=True,
-    ),
-    _Kind(
-        answer,
-        (*PLACE, "attempt", "charge_id", "sealed_answer"),
-        itemgetter(*PLACE, "attempt", "charge", "sealed_sha256"),
-        is_sealed=True,
-    ),
-    _Kind(
-        request,
-        (*PLACE, "principal", "request_id", "outcome", "charge_id", "reason"),
-        _of_request,
-    ),
-    _Kind(event, ("event_id",), lambda entry: (entry["event"],)),
-)
-
-
-MARKS: Final = ""  # in the place of a table's name
-TABLES: Final = {
-    "charge": charge.name,
-    "answer": answer.name,
-    "event": event.name,
-    "unreleased": MARKS,
-    "repeat": MARKS,
-}
+__all__ = ["RecordedRows", "require_rows"]
 
 
 class RecordedRows:
@@ -85,27 +21,16 @@ class RecordedRows:
     def __init__(self) -> None:
         self.counts = {kind.table.name: 0 for kind in KINDS}
         self._marks: dict[str, int] = {}
-        self._statements = [(kind, kind.rows) for kind in KINDS]
 
-    def require(self, connection: Connection, entries: Sequence[Entry], last: int) -> None:
-        """The rows of these entries, which end with number `last`, are there and as they were.
+    def mark(self, entry: Entry) -> None:
+        """Of one that may say that a charge has no answer."""
+        # A repeat names a charge where that was given the answer of another one.
+        if TABLES.get(entry["kind"]) == MARKS and "charge" in entry:
+            self._marks.setdefault(entry["charge"], entry["sequence"])
 
-        Raises: AuditError naming the first entry of which that is not so.
-        """
-        numbered = list(enumerate(entries, start=last - len(entries) + 1))
-        among, wrong = {"first": last - len(entries) + 1, "last": last}, []
-        recorded = _by_table(numbered)
-        for kind, statement in self._statements:
-            rows: Sequence[Any] = connection.execute(statement, among).all()
-            self.counts[kind.table.name] += len(rows)
-            found = {row[0]: kind.of_row(row) for row in rows}
-            expected = {number: kind.of_entry(entry) for number, entry in recorded[kind.table.name]}
-            if found != expected:
-                wrong.append(_first_difference(kind.table.name, found, expected))
-        if wrong:
-            raise AuditError(min(wrong)[1])
-        for number, entry in recorded[MARKS]:
-            self._marks.setdefault(entry["charge"], number)
+    def count(self, found: Mapping[str, int]) -> None:
+        for table, rows in found.items():
+            self.counts[table] += rows
 
     def require_no_more(self, connection: Connection) -> None:
         """When the log was read. Raises: AuditError naming a table with rows, or marks, that no entry records."""
@@ -121,17 +46,35 @@ class RecordedRows:
                 )
 
 
-def _by_table(numbered: Iterable[tuple[int, Entry]]) -> dict[str, list[tuple[int, Entry]]]:
-    """The entries that a row of each table is recorded by, and those that mark a charge."""
-    found: dict[str, list[tuple[int, Entry]]] = {name: [] for name in (*(kind.table.name for kind in KINDS), MARKS)}
-    for each in numbered:
-        entry = each[1]
-        name = TABLES.get(entry["kind"])
-        # A repeat names a charge where that was given the answer of another one.
-        if name is not None and (name != MARKS or "charge" in entry):
-            found[name].append(each)
+def require_rows(connection: Connection, entries: Sequence[Entry], last: int) -> dict[str, int]:
+    """The rows of these entries, which end with number `last`, are there and as they were: how many, by table.
+
+    Raises: AuditError naming the first entry of which that is not so.
+    """
+    among, wrong, counts = {"first": last - len(entries) + 1, "last": last}, [], {}
+    recorded = _by_table(entries)
+    for kind in KINDS:
+        table = kind.table.name
+        rows: Sequence[Any] = connection.execute(kind.rows, among).all()
+        counts[table] = len(rows)
+        found = {row[0]: kind.of_row(tuple(row)) for row in rows}
+        expected = {entry["sequence"]: kind.of_entry(entry) for entry in recorded[table]}
+        if found != expected:
+            wrong.append(_first_difference(table, found, expected))
+    if wrong:
+        raise AuditError(min(wrong)[1])
+    return counts
+
+
+def _by_table(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """The entries that a row of each table is recorded by."""
+    found: dict[str, list[Entry]] = {kind.table.name: [] for kind in KINDS}
+    for entry in entries:
+        name = TABLES.get(entry["kind"], MARKS)
+        if name != MARKS:
+            found[name].append(entry)
         if entry.get("request") is not None:
-            found[request.name].append(each)
+            found[request.name].append(entry)
     return found
 
 

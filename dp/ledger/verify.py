@@ -12,16 +12,17 @@ from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.exc import OperationalError
 
 from dp.errors import AuditError
-from dp.ledger.answers import stored_bytes
 from dp.ledger.audit import HEAD_ID, AuditHead
 from dp.ledger.chain import Chain
+from dp.ledger.driver_rows import driver_rows
 from dp.ledger.keys import AuditMacs
-from dp.ledger.recorded_rows import RecordedRows
+from dp.ledger.recorded_rows import RecordedRows, require_rows
 from dp.ledger.recount import Recount, with_unsaid
 from dp.ledger.schema import answer, audit, audit_head, charge
+from dp.ledger.side_by_side import SideBySide
 from dp.ledger.unreadable import unreadable
 
-ROWS_AT_A_TIME: Final = 4000
+ROWS_AT_A_TIME: Final = 1000
 NEXT: Final = (
     select(audit.c.sequence, audit.c.entry, audit.c.key_id, audit.c.mac)
     .where(audit.c.sequence > bindparam("after"))
@@ -62,13 +63,23 @@ def verify(
     """
     chain, recount, recorded = Chain(macs), Recount(), RecordedRows()
     for rows in pages(connection):
-        entries, wrong = _followed(chain, rows, at_least)
-        recorded.require(connection, entries, chain.last.sequence)  # of those before the wrong one, if there is one
+        begin, wrong = chain.last, None
+        beside = SideBySide(connection, begin.sequence + 1, begin.sequence + len(rows))
+        try:
+            for entry in chain.followed(rows, at_least):
+                with_unsaid(entry)
+                beside.take(entry)
+                recorded.mark(entry)
+                recount.add(entry)
+                tell(entry)
+        except AuditError as error:
+            wrong = error
+        counts = beside.counts()
+        if counts is None:  # whatever it was; those before the wrong entry, if there is one
+            counts = require_rows(connection, _again(macs, begin, rows, chain.last), chain.last.sequence)
+        recorded.count(counts)
         if wrong is not None:
             raise wrong
-        for entry in entries:
-            recount.add(entry)
-            tell(entry)
     require_head(connection, chain, at_least)
     recount.require_same(connection)
     recorded.require_no_more(connection)
@@ -87,7 +98,7 @@ def pages(connection: Connection) -> Iterator[Sequence[Any]]:
 def _page(connection: Connection, after: int) -> Sequence[Any]:
     """The next entries; where one of them cannot be read, those before it."""
     try:
-        return connection.execute(NEXT, {"after": after}).all()
+        return list(driver_rows(connection, NEXT, after=after))
     except OperationalError as error:
         if unreadable(error) is None:
             raise
@@ -102,20 +113,10 @@ def _page(connection: Connection, after: int) -> Sequence[Any]:
     raise AuditError(f"audit entry {number} was changed: it holds bytes that are no text")
 
 
-def _followed(
-    chain: Chain, rows: Sequence[Any], at_least: AuditHead | None
-) -> tuple[list[dict[str, Any]], AuditError | None]:
-    """The entries up to the first that is wrong, and what is wrong with that."""
-    entries: list[dict[str, Any]] = []
-    try:
-        for sequence, text, key_id, mac in rows:
-            signed = text.encode("utf-8", "replace") if isinstance(text, str) else stored_bytes(text)
-            entries.append(with_unsaid(chain.follow(sequence, signed, key_id, mac)))
-            if at_least is not None:
-                chain.require_on_the_way(at_least)
-    except AuditError as error:
-        return entries, error
-    return entries, None
+def _again(macs: AuditMacs, begin: AuditHead, rows: Sequence[Any], last: AuditHead) -> list[dict[str, Any]]:
+    """The entries that were followed, from after `begin` to `last`."""
+    followed = Chain(macs, begin).followed(rows[: last.sequence - begin.sequence], None)
+    return [with_unsaid(entry) for entry in followed]
 
 
 def require_head(connection: Connection, chain: Chain, at_least: AuditHead | None) -> None:
