@@ -39,9 +39,12 @@ class Recount:
             self.budgets[entry["dataset"]]["epoch"] = entry["epoch"]
         elif kind == "charge":
             counters = self.budgets[entry["dataset"]]
-            for unit, spent in SPENT:
-                counters[spent] += entry[unit]
-            self.scopes.charge(entry)
+            counters["spent_nano_epsilon"] += entry["nano_epsilon"]
+            counters["spent_nano_rho"] += entry["nano_rho"]
+            counters["spent_atto_delta"] += entry["atto_delta"]
+            counters["spent_unbounded"] += entry["unbounded"]
+            if entry["scopes"]:
+                self.scopes.charge(entry)
             if self.shared.members:
                 self.shared.charge(entry["dataset"], Spent(*(entry[unit] for unit in COST)))
 
