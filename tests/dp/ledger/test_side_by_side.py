@@ -105,6 +105,13 @@ def test_each_column_that_is_another_shows(used: Ledger, engine: Engine, change:
     assert counts(engine, 1, 6) is None
 
 
+def test_a_row_that_is_left_over_shows(used: Ledger, engine: Engine) -> None:
+    assert counts(engine, 1, 5) is not None
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE noisevault_event SET audit_sequence = 5"))
+    assert counts(engine, 1, 5) is None
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_text_that_the_driver_cannot_read_is_no_outage(used: Ledger, engine: Engine) -> None:
     for table, number in (("charge", 4), ("charge", 2), ("request", 2)):
