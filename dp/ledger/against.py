@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from dp.ledger.budget import Status, status_of
+from dp.ledger.compiled import read
 from dp.ledger.counter import Counter, ScopeRow, counters_of
 from dp.ledger.place import Place, at_place
 from dp.ledger.schema import answer, budget, charge, scope, scope_member, shared_lifetime, shared_member
@@ -106,8 +107,8 @@ def read_against(
     dataset = place.dataset
     asked = {**place.fields(), "of_dataset": dataset, "principal": principal}
     parts: dict[str, list[Sequence[Any]]] = {"budget": [], "question": [], "shared": [], "scope": []}
-    for part, *values in connection.execute(FIND, asked):
-        parts[part].append(values)
+    for row in read(connection, FIND, asked):
+        parts[row[0]].append(row[1:])
     if not parts["budget"]:
         return None
     ((_, _, _, *limits, epoch, least, most),) = parts["budget"]

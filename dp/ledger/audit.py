@@ -13,6 +13,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from dp.errors import AuditError
 from dp.ledger.canonical_json import Plain, canonical
+from dp.ledger.compiled import read
 from dp.ledger.keys import AuditMacs
 from dp.ledger.schema import audit, audit_head
 from dp.ledger.writes import Write, write
@@ -68,7 +69,7 @@ class AuditLog:
 
         Raises: AuditError when the row is gone, or is none that was written here.
         """
-        row = connection.execute(LOCK).one_or_none()
+        row = read(connection, LOCK, {}).one_or_none()
         if row is None or type(row.sequence) is not int or not isinstance(row.mac, str) or row.sequence >= LAST:
             raise AuditError("the row of table noisevault_audit_head was changed: verify the audit, restore the ledger")
         return AuditHead(row.sequence, row.mac)

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 Plain: TypeAlias = "str | int | tuple[Plain, ...] | list[Plain] | Mapping[str, Plain] | None"
 
+_FINE: Final = frozenset({str, int, type(None)})
 ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
@@ -24,11 +25,13 @@ def _refuse_floats(value: object) -> None:
             return
         case list() | tuple():
             for item in value:
-                _refuse_floats(item)
+                if type(item) not in _FINE:
+                    _refuse_floats(item)
         case dict():
             for key, item in value.items():
                 if not isinstance(key, str):
                     raise TypeError(f"a key of canonical JSON is text, not {type(key).__name__}")
-                _refuse_floats(item)
+                if type(item) not in _FINE:
+                    _refuse_floats(item)
         case _:
             raise TypeError(f"canonical JSON holds text, integers and null, not {type(value).__name__}")

@@ -10,23 +10,20 @@ lock. PostgreSQL and MariaDB take several in one statement, and so in one turn:
     SELECT w0, w1; END
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from sqlalchemy import Connection, Dialect, Insert, Update
 
 from dp.errors import LedgerError
+from dp.ledger.compiled import NAMED, Schemas, Text, schemas_of, text_of
 
 __all__ = ["Write", "require_same", "write"]
 
-Schemas: TypeAlias = tuple[tuple[str | None, str | None], ...]
 Parts: TypeAlias = "tuple[tuple[Insert | Update, tuple[str, ...]], ...]"
-
-NAMED: Final = re.compile(r"%\((\w+)\)s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +38,9 @@ class Write:
     rows: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """names: of the parameters in their order, where the driver takes them by that. fixed: values of the statement."""
-
-    sql: str
-    names: tuple[str, ...] | None
-    fixed: Mapping[str, Any]
-
-    def parameters(self, values: Mapping[str, Any]) -> dict[str, Any] | tuple[Any, ...]:
-        every = {**self.fixed, **values}
-        return every if self.names is None else tuple(every[name] for name in self.names)
-
-
 def write(connection: Connection, writes: Sequence[Write]) -> None:
     """Raises: LedgerError where one touches another number of rows (see require_same)."""
-    dialect, schemas = connection.dialect, _schemas(connection)
+    dialect, schemas = connection.dialect, schemas_of(connection)
     if len(writes) > 1 and (joined := _joined(dialect)) is not None:
         together = joined(dialect, schemas, tuple((each.statement, tuple(each.values)) for each in writes))
         values = {f"w{at}_{name}": value for at, each in enumerate(writes) for name, value in each.values.items()}
@@ -65,7 +49,7 @@ def write(connection: Connection, writes: Sequence[Write]) -> None:
         require_same(tuple(touched) == tuple(each.rows for each in writes))
         return
     for each in writes:
-        text = _text(dialect, schemas, each.statement, tuple(each.values))
+        text = text_of(dialect, schemas, each.statement, tuple(each.values))
         require_same(connection.exec_driver_sql(text.sql, text.parameters(each.values)).rowcount == each.rows)
 
 
@@ -83,39 +67,24 @@ def _unread(connection: Connection) -> Iterator[None]:
         driver.cursor_factory = before
 
 
-def _schemas(connection: Connection) -> Schemas:
-    """Where the engine's option schema_translate_map leads names to."""
-    translated: Mapping[str | None, str | None] = connection.get_execution_options().get("schema_translate_map") or {}
-    return tuple(translated.items())
-
-
 @lru_cache(maxsize=512)
-def _text(dialect: Dialect, schemas: Schemas, statement: Insert | Update, names: tuple[str, ...]) -> _Text:
-    options: dict[str, Any] = {"schema_translate_map": dict(schemas), "render_schema_translate": True}
-    compiled = statement.compile(dialect=dialect, column_keys=list(names), **(options if schemas else {}))
-    fixed = {name: value for name, value in compiled.params.items() if name not in names}
-    order = compiled.positiontup if dialect.positional else None
-    return _Text(str(compiled), None if order is None else tuple(order), fixed)
-
-
-@lru_cache(maxsize=512)
-def _in_one_with(dialect: Dialect, schemas: Schemas, parts: Parts) -> _Text:
-    texts = [_text(dialect, schemas, statement, names) for statement, names in parts]
+def _in_one_with(dialect: Dialect, schemas: Schemas, parts: Parts) -> Text:
+    texts = [text_of(dialect, schemas, statement, names) for statement, names in parts]
     steps = ", ".join(f"w{at} AS ({_renamed(text.sql, at)} RETURNING 1)" for at, text in enumerate(texts))
     counts = ", ".join(f"(SELECT count(*) FROM w{at})" for at in range(len(texts)))  # noqa: S608 (a number is put in)
-    together = _Text(f"WITH {steps} SELECT {counts}", None, _fixed(texts))
+    together = Text(f"WITH {steps} SELECT {counts}", None, _fixed(texts))
     return _numbered(together) if dialect.driver == "psycopg" else together
 
 
 @lru_cache(maxsize=512)
-def _in_one_block(dialect: Dialect, schemas: Schemas, parts: Parts) -> _Text:
-    texts = [_text(dialect, schemas, statement, names) for statement, names in parts]
+def _in_one_block(dialect: Dialect, schemas: Schemas, parts: Parts) -> Text:
+    texts = [text_of(dialect, schemas, statement, names) for statement, names in parts]
     counts = ", ".join(f"w{at}" for at in range(len(texts)))
     steps = " ".join(f"{_renamed(text.sql, at)}; SET w{at} = ROW_COUNT();" for at, text in enumerate(texts))
-    return _Text(f"BEGIN NOT ATOMIC DECLARE {counts} BIGINT; {steps} SELECT {counts}; END", None, _fixed(texts))
+    return Text(f"BEGIN NOT ATOMIC DECLARE {counts} BIGINT; {steps} SELECT {counts}; END", None, _fixed(texts))
 
 
-def _fixed(texts: Sequence[_Text]) -> dict[str, Any]:
+def _fixed(texts: Sequence[Text]) -> dict[str, Any]:
     return {f"w{at}_{name}": value for at, text in enumerate(texts) for name, value in text.fixed.items()}
 
 
@@ -124,14 +93,14 @@ def _renamed(sql: str, at: int) -> str:
     return NAMED.sub(rf"%(w{at}_\1)s", sql)
 
 
-def _numbered(text: _Text) -> _Text:
+def _numbered(text: Text) -> Text:
     """With $1 for the first of its parameters."""
     names = tuple(dict.fromkeys(NAMED.findall(text.sql)))
     numbers = {name: f"${number}" for number, name in enumerate(names, 1)}
-    return _Text(NAMED.sub(lambda found: numbers[found[1]], text.sql).replace("%%", "%"), names, text.fixed)
+    return Text(NAMED.sub(lambda found: numbers[found[1]], text.sql).replace("%%", "%"), names, text.fixed)
 
 
-def _joined(dialect: Dialect) -> Callable[[Dialect, Schemas, Parts], _Text] | None:
+def _joined(dialect: Dialect) -> Callable[[Dialect, Schemas, Parts], Text] | None:
     """What makes one statement of several; None where that is not known. MySQL has no block outside a procedure."""
     if dialect.paramstyle != "pyformat":
         return None
