@@ -5,7 +5,7 @@ The same statement says whether the question has its answer: others wait meanwhi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import (
     BindParameter,
@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from dp.ledger.budget import Status, status_of
+from dp.ledger.canonical_json import Plain
 from dp.ledger.compiled import read
 from dp.ledger.counter import Counter, ScopeRow, counters_of
 from dp.ledger.place import Place, at_place
@@ -51,12 +52,12 @@ _NUMBERS: Final = 11
 _NO_NAMES: Final[list[Any]] = [literal_column("''")] * 3
 
 
-def _rows(part: str, names: Sequence[Any], *numbers: Any) -> Select[Any]:
+def part(name: str, names: Sequence[Any], *numbers: Any) -> Select[Any]:
     """Names and numbers of one table in the columns that all of them have; what it has not is empty, or 0."""
     filled = [*names, *_NO_NAMES[len(names) :], *numbers, *[literal_column("0")] * (_NUMBERS - len(numbers))]
     labels = ("name", "subject", "span", *(f"n{at}" for at in range(_NUMBERS)))
     every = (column.label(label) for column, label in zip(filled, labels, strict=True))
-    return select(literal_column(f"'{part}'").label("part"), *every)
+    return select(literal_column(f"'{name}'").label("part"), *every)
 
 
 _ATTEMPTS: Final = select(func.max(charge.c.attempt)).where(at_place(charge)).scalar_subquery()
@@ -64,12 +65,12 @@ _ANSWERS: Final = select(func.count()).select_from(answer).where(at_place(answer
 _OF_BUDGET: Final = (*(budget.c[name] for name in (*_LIMITS, "epoch", "least_nano_epsilon", "most_nano_epsilon")),)
 # One below the other: side by side, each row had all columns of every table, and a driver reads a name for each.
 FIND: Final = union_all(
-    _rows("budget", (), *_OF_BUDGET).where(budget.c.dataset == bindparam("of_dataset")),
-    _rows("question", (), _ATTEMPTS, _ANSWERS),
-    _rows("shared", (shared_lifetime.c.name,), *(shared_lifetime.c[name] for name in _LIMITS))
+    part("budget", (), *_OF_BUDGET).where(budget.c.dataset == bindparam("of_dataset")),
+    part("question", (), _ATTEMPTS, _ANSWERS),
+    part("shared", (shared_lifetime.c.name,), *(shared_lifetime.c[name] for name in _LIMITS))
     .join_from(shared_lifetime, shared_member, shared_member.c.name == shared_lifetime.c.name)
     .where(shared_member.c.dataset == bindparam("of_dataset")),
-    _rows(
+    part(
         "scope",
         (scope.c.kind, scope.c.subject, scope.c.span),
         scope.c.cap_nano_epsilon,
@@ -77,6 +78,9 @@ FIND: Final = union_all(
         scope.c.spent_nano_epsilon,
     ).where(scope.c.dataset == bindparam("of_dataset"), _APPLIES),
 )
+
+
+Rows: TypeAlias = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +108,24 @@ def read_against(
     connection: Connection, place: Place, principal: str, columns: Sequence[str], at: int
 ) -> Against | None:
     """None where the dataset has no budget. at: microseconds since 1970, UTC."""
-    dataset = place.dataset
-    asked = {**place.fields(), "of_dataset": dataset, "principal": principal}
+    return against_of(connection, find_rows(connection, place, principal), place.dataset, principal, columns, at)
+
+
+def find_rows(connection: Connection, place: Place, principal: str) -> Rows:
+    """What against_of() makes something of."""
+    return read(connection, FIND, values_of(place, principal)).all()
+
+
+def values_of(place: Place, principal: str) -> dict[str, Plain]:
+    return {**place.fields(), "of_dataset": place.dataset, "principal": principal}
+
+
+def against_of(
+    connection: Connection, rows: Rows, dataset: str, principal: str, columns: Sequence[str], at: int
+) -> Against | None:
+    """As read_against(). connection: to ask what a window holds that has moved on."""
     parts: dict[str, list[Sequence[Any]]] = {"budget": [], "question": [], "shared": [], "scope": []}
-    for row in read(connection, FIND, asked):
+    for row in rows:
         parts[row[0]].append(row[1:])
     if not parts["budget"]:
         return None

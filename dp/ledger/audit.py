@@ -38,6 +38,13 @@ class AuditHead:
     mac: str
 
 
+def head_of(sequence: object, mac: object) -> AuditHead:
+    """Of the locked row. Raises: AuditError where it is gone (None), or is none that was written here."""
+    if type(sequence) is not int or not isinstance(mac, str) or sequence >= LAST:
+        raise AuditError("the row of table noisevault_audit_head was changed: verify the audit, restore the ledger")
+    return AuditHead(sequence, mac)
+
+
 @dataclass(frozen=True, slots=True)
 class AuditLog:
     """Appends under the lock on the head. now: microseconds since 1970, UTC."""
@@ -70,9 +77,7 @@ class AuditLog:
         Raises: AuditError when the row is gone, or is none that was written here.
         """
         row = read(connection, LOCK, {}).one_or_none()
-        if row is None or type(row.sequence) is not int or not isinstance(row.mac, str) or row.sequence >= LAST:
-            raise AuditError("the row of table noisevault_audit_head was changed: verify the audit, restore the ledger")
-        return AuditHead(row.sequence, row.mac)
+        return head_of(None, None) if row is None else head_of(row.sequence, row.mac)
 
     def append(self, connection: Connection, head: AuditHead, kind: str, **fields: Plain) -> AuditHead:
         """Write one entry after the locked head, and give the new head. "at", if it is not given, is now."""

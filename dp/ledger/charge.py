@@ -11,10 +11,11 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, insert, select
 
 from dp.errors import DpError
-from dp.ledger.against import read_against
+from dp.ledger.against import against_of, find_rows
 from dp.ledger.answers import Claim, StoredAnswer, digest, find_answer, serve_again
 from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.budget import cost_of
+from dp.ledger.lock_and_read import lock_and_read
 from dp.ledger.place import Place, at_place
 from dp.ledger.requests import Named, id_field, named, remembering, told, what_became
 from dp.ledger.room import Asked, Refusal, Room, find_room
@@ -53,14 +54,22 @@ def charge_or_serve(connection: Connection, log: AuditLog, bid: Bid, *, unsure: 
 
     unsure: this bid may have been charged already, by a COMMIT whose answer was lost.
     """
-    head = log.lock(connection)
+    head, rows = lock_and_read(connection, log, bid.place, bid.principal)
     if unsure and (claim := _find_charge(connection, bid)) is not None:
         return claim
     if bid.named is not None and (became := what_became(connection, log, head, bid.named)) is not None:
         return became
     at = log.now()
+    if rows is None:
+        rows = find_rows(connection, bid.place, bid.principal)
     with numbers_and_names():
-        room = find_room(connection, bid.asked, at)
+        against = against_of(connection, rows, bid.place.dataset, bid.principal, bid.columns, at)
+    if (against is None or against.is_answered) and (stored := find_answer(connection, bid.place)) is not None:
+        head = serve_again(connection, log, head, stored, bid.principal, **id_field(bid.named))
+        write(connection, remembering(bid.named, head, "repeat"))
+        return stored
+    with numbers_and_names():
+        room = find_room(connection, bid.asked, against)
     if isinstance(room, Refusal):
         return _refuse(connection, log, head, bid, room, at)
     return _record(connection, log, head, bid, room, at)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection, CursorResult, Dialect, Insert, Update
 from sqlalchemy.sql.selectable import SelectBase
 
-__all__ = ["NAMED", "Schemas", "Text", "read", "schemas_of", "text_of"]
+__all__ = ["NAMED", "Schemas", "Text", "knows_blocks", "read", "schemas_of", "text_of"]
 
 Schemas: TypeAlias = tuple[tuple[str | None, str | None], ...]
 
@@ -55,3 +55,8 @@ def text_of(
     fixed = {name: value for name, value in compiled.params.items() if name not in names}
     order = compiled.positiontup if dialect.positional else None
     return Text(str(compiled), None if order is None else tuple(order), fixed)
+
+
+def knows_blocks(dialect: Dialect) -> bool:
+    """Whether several statements can be sent as one block. MySQL has none outside a procedure."""
+    return dialect.paramstyle == "pyformat" and bool(getattr(dialect, "is_mariadb", False))

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, cast
 from sqlalchemy import Connection, Dialect, Insert, Update
 
 from dp.errors import LedgerError
-from dp.ledger.compiled import NAMED, Schemas, Text, schemas_of, text_of
+from dp.ledger.compiled import NAMED, Schemas, Text, knows_blocks, schemas_of, text_of
 
 __all__ = ["Write", "require_same", "write"]
 
@@ -101,12 +101,10 @@ def _numbered(text: Text) -> Text:
 
 
 def _joined(dialect: Dialect) -> Callable[[Dialect, Schemas, Parts], Text] | None:
-    """What makes one statement of several; None where that is not known. MySQL has no block outside a procedure."""
-    if dialect.paramstyle != "pyformat":
-        return None
-    if dialect.name == "postgresql":
+    """What makes one statement of several; None where that is not known."""
+    if dialect.name == "postgresql" and dialect.paramstyle == "pyformat":
         return _in_one_with
-    return _in_one_block if getattr(dialect, "is_mariadb", False) else None
+    return _in_one_block if knows_blocks(dialect) else None
 
 
 def require_same(same: bool) -> None:
