@@ -40,7 +40,7 @@ class Auditing(Transacting):
             return head_after(connection, kept)
 
     def verify_audit(
-        self, at_least: AuditHead | None = None, tell: Callable[[Mapping[str, Any]], object] = lambda _: None
+        self, at_least: AuditHead | None = None, tell: Callable[[Mapping[str, Any]], object] | None = None
     ) -> AuditReport:
         """Check every entry, counter, charge and answer. at_least: the head of an earlier report, kept elsewhere.
 

@@ -1,6 +1,6 @@
 """Recount: every counter anew from the entries of the log alone, to hold against the tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, select
@@ -38,15 +38,20 @@ class Recount:
         elif kind == "epoch":
             self.budgets[entry["dataset"]]["epoch"] = entry["epoch"]
         elif kind == "charge":
-            counters = self.budgets[entry["dataset"]]
-            counters["spent_nano_epsilon"] += entry["nano_epsilon"]
-            counters["spent_nano_rho"] += entry["nano_rho"]
-            counters["spent_atto_delta"] += entry["atto_delta"]
-            counters["spent_unbounded"] += entry["unbounded"]
-            if entry["scopes"]:
-                self.scopes.charge(entry)
-            if self.shared.members:
-                self.shared.charge(entry["dataset"], Spent(*(entry[unit] for unit in COST)))
+            self.charge(entry["dataset"], [entry[unit] for unit in COST], entry["scopes"])
+
+    def charge(self, dataset: str, cost: Sequence[int], scopes: Sequence[Sequence[Any]]) -> None:
+        """cost: by the order of COST. scopes: as an entry has them."""
+        nano_epsilon, nano_rho, atto_delta, unbounded = cost
+        counters = self.budgets[dataset]
+        counters["spent_nano_epsilon"] += nano_epsilon
+        counters["spent_nano_rho"] += nano_rho
+        counters["spent_atto_delta"] += atto_delta
+        counters["spent_unbounded"] += unbounded
+        if scopes:
+            self.scopes.charge({"dataset": dataset, "scopes": scopes})
+        if self.shared.members:
+            self.shared.charge(dataset, Spent(*cost))
 
     def require_same(self, connection: Connection) -> None:
         """Raises: AuditError naming the budget, or the table, that is not what the log says."""

@@ -54,7 +54,7 @@ def verify(
     connection: Connection,
     macs: AuditMacs,
     at_least: AuditHead | None = None,
-    tell: Callable[[Mapping[str, Any]], object] = lambda _: None,
+    tell: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> AuditReport:
     """Read the whole log in order. connection: one that sees a single state throughout.
 
@@ -64,14 +64,16 @@ def verify(
     chain, recount, recorded = Chain(macs), Recount(), RecordedRows()
     for rows in pages(connection):
         begin, wrong = chain.last, None
-        beside = SideBySide(connection, begin.sequence + 1, begin.sequence + len(rows))
+        beside = SideBySide(connection, begin.sequence + 1, begin.sequence + len(rows), recount.charge)
         try:
-            for entry in chain.followed(rows, at_least):
-                with_unsaid(entry)
+            for entry in chain.followed(rows, at_least, beside.take_spelled if tell is None else None):
+                if entry["kind"] != "answer":
+                    with_unsaid(entry)
+                    recorded.mark(entry)
+                    recount.add(entry)
                 beside.take(entry)
-                recorded.mark(entry)
-                recount.add(entry)
-                tell(entry)
+                if tell is not None:
+                    tell(entry)
         except AuditError as error:
             wrong = error
         counts = beside.counts()

@@ -164,6 +164,23 @@ def test_tampering_is_found_and_named(
     assert named in str(failure.value)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [('"dataset":"people"', '"dataset":"nobody"'), ('"scopes":[]', '"scopes":[7]')]
+)
+def test_an_entry_that_was_changed_together_with_its_row_is_named_before_it_is_counted(
+    ledger: Ledger, engine: Engine, before: str, after: str
+) -> None:
+    ledger.charge(a_request())
+    with engine.begin() as connection:
+        entry = connection.scalar(select(audit.c.entry).where(audit.c.sequence == 2)) or ""
+        assert before in entry
+        connection.execute(update(audit).where(audit.c.sequence == 2).values(entry=entry.replace(before, after)))
+        if "dataset" in after:
+            connection.execute(update(charge).values(dataset="nobody"))
+    with pytest.raises(AuditError, match="audit entry 2 was changed"):
+        ledger.verify_audit()
+
+
 def test_a_charge_that_was_never_logged_is_found(used: Ledger, engine: Engine) -> None:
     with engine.begin() as connection:
         row = dict(connection.execute(select(charge).where(charge.c.audit_sequence == 2)).mappings().one())
