@@ -68,10 +68,15 @@ def _any_of(table: Table, names: Sequence[str], n: int) -> ColumnElement[bool]:
 
 def _rows(counters: Sequence[Counter]) -> dict[str, str | int]:
     values: dict[str, str | int] = {}
-    for at, counter in enumerate(counters):
-        names: dict[str, str | int] = {**dict(zip(_NAMES, counter.key, strict=True)), "bucket": counter.window.bucket}
-        values |= {f"{name}_{at}": value for name, value in names.items()}
+    for counter, names in zip(counters, _names_of(len(counters)), strict=True):
+        values.update(zip(names, (*counter.key, counter.window.bucket), strict=True))
     return values
+
+
+@lru_cache(maxsize=64)
+def _names_of(n: int) -> tuple[tuple[str, ...], ...]:
+    """Of the parameters of _any_of() for each of n rows."""
+    return tuple(tuple(f"{name}_{at}" for name in (*_NAMES, "bucket")) for at in range(n))
 
 
 def sums_of(connection: Connection, dataset: str) -> Callable[[Key], Callable[[int], int]]:
@@ -98,10 +103,12 @@ def spending_scopes(dataset: str, costs: Sequence[tuple[Counter, int]]) -> list[
         as_read = {f"spent_nano_epsilon_{at}": counter.window.nano for at, counter in enumerate(counters)}
         writes += [Write(_adding(n), {**asked, **as_read}, n), Write(_adding_to_buckets(n), asked, n)]
     for counter, nano in costs:
+        if counter.stored == counter.window:
+            continue
         key = {"dataset": dataset, **dict(zip(_NAMES, counter.key, strict=True))}
         if counter.stored is None:
             writes += new_scope(key, counter.window.bucket, cap=None, nano=nano)
-        elif counter.stored != counter.window:
+        else:
             new = {**key, "bucket": counter.window.bucket, "nano_epsilon": nano}
             writes += [_moving(key, counter.stored, counter.window.with_spent(nano)), Write(NEW_BUCKET, new)]
     return writes

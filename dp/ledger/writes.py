@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any, TypeAlias, cast
 
 from sqlalchemy import Connection, Dialect, Insert, Update
@@ -43,7 +44,8 @@ def write(connection: Connection, writes: Sequence[Write]) -> None:
     dialect, schemas = connection.dialect, schemas_of(connection)
     if len(writes) > 1 and (joined := _joined(dialect)) is not None:
         together = joined(dialect, schemas, tuple((each.statement, tuple(each.values)) for each in writes))
-        values = {f"w{at}_{name}": value for at, each in enumerate(writes) for name, value in each.values.items()}
+        names = chain.from_iterable(_own_names(at, tuple(each.values)) for at, each in enumerate(writes))
+        values = dict(zip(names, chain.from_iterable(each.values.values() for each in writes), strict=True))
         with _unread(connection) if together.names is not None else nullcontext():
             touched = connection.exec_driver_sql(together.sql, together.parameters(values)).one()
         require_same(tuple(touched) == tuple(each.rows for each in writes))
@@ -82,6 +84,11 @@ def _in_one_block(dialect: Dialect, schemas: Schemas, parts: Parts) -> Text:
     counts = ", ".join(f"w{at}" for at in range(len(texts)))
     steps = " ".join(f"{_renamed(text.sql, at)}; SET w{at} = ROW_COUNT();" for at, text in enumerate(texts))
     return Text(f"BEGIN NOT ATOMIC DECLARE {counts} BIGINT; {steps} SELECT {counts}; END", None, _fixed(texts))
+
+
+@lru_cache(maxsize=512)
+def _own_names(at: int, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"w{at}_{name}" for name in names)
 
 
 def _fixed(texts: Sequence[Text]) -> dict[str, Any]:
