@@ -1,6 +1,8 @@
 """Writes: each touches as many rows as it must, or nothing is written; several of them go in one turn if they can."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import (
@@ -20,6 +22,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.exc import IntegrityError
 
 from dp.errors import LedgerError
 from dp.ledger.writes import Write, require_same, write
@@ -85,6 +88,23 @@ def test_postgresql_and_mariadb_are_sent_one_statement(connection: Connection) -
     event.listen(connection, "before_cursor_execute", lambda _c, _k, sql, *_: sent.append(sql))
     write(connection, [Write(PUT, ROW), Write(TO_BOTH, {"more": 2, "n_more": 10}, rows=2)])
     assert len(sent) == (2 if connection.dialect.name == "sqlite" else 1)
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+def test_the_drivers_connection_is_left_as_it_was(postgres_url: str, rows: int) -> None:
+    engine = create_engine(postgres_url)
+    metadata.create_all(engine)
+    with engine.connect() as connection:
+        connection.execute(insert(there), [{"name": name, "n": 1} for name in "abc"])
+        driver = cast("Any", connection.connection.driver_connection)
+        before = driver.cursor_factory
+        with nullcontext() if rows == 2 else pytest.raises(LedgerError):
+            write(connection, [Write(PUT, ROW), Write(TO_BOTH, {"more": 2, "n_more": 10}, rows=rows)])
+        assert driver.cursor_factory is before
+        with pytest.raises(IntegrityError):
+            write(connection, [Write(PUT, ROW), Write(PUT, ROW)])
+        assert driver.cursor_factory is before
+    engine.dispose()
 
 
 def test_it_is_written_into_the_schema_that_the_engine_translates_to(postgres_url: str) -> None:
