@@ -324,6 +324,25 @@ def test_a_snapshot_sees_one_state_while_others_charge(ledger: Ledger, engine: E
         assert connection.scalar(count) == 1
 
 
+@pytest.mark.postgres
+@pytest.mark.parametrize("own", [None, "AUTOCOMMIT", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])
+def test_on_postgresql_the_isolation_is_ours_and_the_engine_keeps_its_own(postgres_url: str, own: str | None) -> None:
+    """Often enough that the driver would have prepared what is sent, if it could."""
+    engine = create_engine(postgres_url, **({} if own is None else {"isolation_level": own}))
+    settings = "SELECT current_setting('transaction_isolation'), current_setting('lock_timeout')"
+    with engine.connect() as connection:
+        before = connection.exec_driver_sql(settings).one()
+    transactions = Transactions(engine, lock_wait=1500)
+    for _ in range(12):
+        inside = transactions.run(lambda connection, _: tuple(connection.exec_driver_sql(settings).one()))
+        assert inside == ("read committed", "1500ms")
+        with transactions.snapshot() as connection:
+            assert tuple(connection.exec_driver_sql(settings).one()) == ("repeatable read", "1500ms")
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql(settings).one() == before
+    engine.dispose()
+
+
 def test_a_database_that_is_not_there_is_one_typed_error_without_its_address(tmp_path: Path) -> None:
     ledger = ledger_on(create_engine(f"sqlite:///{tmp_path / 'nowhere' / 'ledger.db'}"))
     calls: list[Callable[[], object]] = [lambda: ledger.charge(a_request()), lambda: ledger.status("people")]
