@@ -7,8 +7,8 @@ from typing import Final
 from dp.accounting.either_rule import Limits
 from dp.errors import UnknownDatasetError
 from dp.ledger import Ledger
-from dp.ledger.budgets import Budgets, SharedLifetime
-from dp.ledger.copies import OWN_NAME
+from dp.ledger.limits.budgets import Budgets, SharedLifetime
+from dp.ledger.limits.copies import OWN_NAME
 from dp.ledger.policy_change import Declaration
 from vault.policy import Policy
 from vault.policy.declared_budgets import budgets_of

@@ -8,12 +8,12 @@ from sqlalchemy import Connection, bindparam, insert, select
 
 from dp.errors import NotReleasedError
 from dp.last_moment import NO_LAST_MOMENT, LastMoment
-from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.canonical_json import Plain
+from dp.ledger.log.audit import AuditHead, AuditLog
+from dp.ledger.log.recovery import set_mark
 from dp.ledger.place import Place, at_place
-from dp.ledger.recovery import set_mark
-from dp.ledger.schema import answer, charge
-from dp.ledger.writes import Write, write
+from dp.ledger.store.schema import answer, charge
+from dp.ledger.store.writes import Write, write
 
 FIND: Final = select(answer.c.attempt, answer.c.sealed_answer).where(at_place(answer))
 STATE: Final = select(charge.c.attempt, charge.c.unreleased_sequence).where(

@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from dp.ledger import events, logged
-from dp.ledger.audit import AuditHead
-from dp.ledger.checkpoint import head_after
-from dp.ledger.entries import Wanted, newest_entries
-from dp.ledger.events import Event
-from dp.ledger.export import export_lines
+from dp.ledger.log import events
+from dp.ledger.log.audit import AuditHead
+from dp.ledger.log.checkpoint import head_after
+from dp.ledger.log.events import Event
 from dp.ledger.transacting import Transacting
-from dp.ledger.verify import AuditReport, verify
+from dp.ledger.verifying import logged
+from dp.ledger.verifying.entries import Wanted, newest_entries
+from dp.ledger.verifying.export import export_lines
+from dp.ledger.verifying.verify import AuditReport, verify
 
 
 class Auditing(Transacting):

@@ -11,16 +11,17 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, insert, select
 
 from dp.errors import DpError
-from dp.ledger.against import against_of, find_rows
 from dp.ledger.answers import Claim, StoredAnswer, digest, find_answer, serve_again
-from dp.ledger.audit import AuditHead, AuditLog
-from dp.ledger.budget import cost_of
-from dp.ledger.lock_and_read import lock_and_read
+from dp.ledger.limits.against import against_of, find_rows
+from dp.ledger.limits.budget import cost_of
+from dp.ledger.limits.lock_and_read import lock_and_read
+from dp.ledger.limits.room import Asked, Refusal, Room, find_room
+from dp.ledger.log.audit import AuditHead, AuditLog
 from dp.ledger.place import Place, at_place
 from dp.ledger.requests import Named, id_field, named, remembering, told, what_became
-from dp.ledger.room import Asked, Refusal, Room, find_room
-from dp.ledger.schema import charge
-from dp.ledger.unreadable import numbers_and_names
+from dp.ledger.store.schema import charge
+from dp.ledger.store.unreadable import numbers_and_names
+from dp.ledger.store.writes import Write, write
 from dp.price import Price
 
 FIND: Final = select(charge.c.attempt).where(charge.c.charge_id == bindparam("charge_id"), at_place(charge))

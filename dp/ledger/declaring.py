@@ -4,17 +4,17 @@ from collections.abc import Iterable
 
 from dp.errors import ParameterError
 from dp.ledger import policy_change
-from dp.ledger.budget import Status, read_status, require_lifetime
-from dp.ledger.budgets import Budgets, SharedLifetime
-from dp.ledger.consent import SOFT_LIMIT_NANO, Consent
-from dp.ledger.copies import OWN_NAME
-from dp.ledger.declared import read_budgets
 from dp.ledger.epoch_date import epoch_since
+from dp.ledger.limits.budget import Status, read_status, require_lifetime
+from dp.ledger.limits.budgets import Budgets, SharedLifetime
+from dp.ledger.limits.consent import SOFT_LIMIT_NANO, Consent
+from dp.ledger.limits.copies import OWN_NAME
+from dp.ledger.limits.declared import read_budgets
+from dp.ledger.limits.scope_status import ScopeStatus, read_scopes
+from dp.ledger.limits.shared import SharedStatus, read_shared, read_shared_of
 from dp.ledger.policy_change import Declaration
-from dp.ledger.scope_status import ScopeStatus, read_scopes
-from dp.ledger.shared import SharedStatus, read_shared, read_shared_of
+from dp.ledger.store.unreadable import numbers_and_names
 from dp.ledger.transacting import Transacting
-from dp.ledger.unreadable import numbers_and_names
 from dp.request import require_name, require_text
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from sqlalchemy import Connection, select
 
-from dp.ledger.schema import audit
+from dp.ledger.store.schema import audit
 
 __all__ = ["epoch_since"]
 

@@ -1,14 +1,15 @@
 """Ledger: what every dataset may cost, what it has cost, and the answers that were paid for."""
 
 from dp.errors import DpError
-from dp.ledger import answers, recovery
+from dp.ledger import answers
 from dp.ledger.answers import Claim, StoredAnswer
 from dp.ledger.auditing import Auditing
 from dp.ledger.charge import Bid, charge_or_serve
 from dp.ledger.declaring import Declaring
 from dp.ledger.errors import StoredAnswerError
+from dp.ledger.limits.room import convert_ahead
+from dp.ledger.log import recovery
 from dp.ledger.place import Place
-from dp.ledger.room import convert_ahead
 from dp.request import Request
 
 

@@ -7,13 +7,13 @@ from sqlalchemy import Connection
 
 from dp.accounting.either_rule import Limits
 from dp.errors import UnknownDatasetError
-from dp.ledger.audit import AuditLog
-from dp.ledger.budget import limit_fields, read_status, write_epoch, write_lifetime
-from dp.ledger.budgets import Budgets, SharedLifetime
-from dp.ledger.consent import Consent
-from dp.ledger.copies import share_among_copies
-from dp.ledger.declared import budget_fields, read_budgets, write_beside_lifetime
-from dp.ledger.shared import read_shared, write_shared
+from dp.ledger.limits.budget import limit_fields, read_status, write_epoch, write_lifetime
+from dp.ledger.limits.budgets import Budgets, SharedLifetime
+from dp.ledger.limits.consent import Consent
+from dp.ledger.limits.copies import share_among_copies
+from dp.ledger.limits.declared import budget_fields, read_budgets, write_beside_lifetime
+from dp.ledger.limits.shared import read_shared, write_shared
+from dp.ledger.log.audit import AuditLog
 
 Found = TypeVar("Found")
 

@@ -19,12 +19,12 @@ from sqlalchemy import Connection, Row, bindparam, insert, select
 
 from dp.errors import AuditError, BudgetExhaustedError, DpError, NotReleasedError, RequestIdError, UnknownDatasetError
 from dp.ledger.answers import StoredAnswer, find_answer
-from dp.ledger.audit import AuditHead, AuditLog
 from dp.ledger.canonical_json import Plain
 from dp.ledger.errors import QuestionPriceError, StaleEpochError
+from dp.ledger.log.audit import AuditHead, AuditLog
 from dp.ledger.place import Place
-from dp.ledger.schema import audit, request
-from dp.ledger.writes import Write
+from dp.ledger.store.schema import audit, request
+from dp.ledger.store.writes import Write
 
 FIND: Final = select(request).where(
     request.c.principal == bindparam("of_principal"), request.c.request_id == bindparam("of_request")

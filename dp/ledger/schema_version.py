@@ -7,10 +7,10 @@ from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.schema import CreateTable
 
 from dp.errors import LedgerError, SchemaVersionError
-from dp.ledger.audit import HEAD_ID, NO_MAC
-from dp.ledger.schema import LEDGER_COMPONENT, LEDGER_VERSION, audit_head, metadata, schema
-from dp.ledger.transaction import Transactions
-from dp.ledger.upgrade import ADDED, upgrade_from
+from dp.ledger.log.audit import HEAD_ID, NO_MAC
+from dp.ledger.store.schema import LEDGER_COMPONENT, LEDGER_VERSION, audit_head, metadata, schema
+from dp.ledger.store.transaction import Transactions
+from dp.ledger.store.upgrade import ADDED, upgrade_from
 
 # Two who create the tables at once: the slower one meets "already exists" and looks again.
 CREATE_ATTEMPTS: Final = 5

@@ -10,10 +10,10 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError
 
 from dp.errors import AuditError
-from dp.ledger.audit import AuditLog
 from dp.ledger.keys import AuditMacs, Mac, Sealer
+from dp.ledger.log.audit import AuditLog
 from dp.ledger.schema_version import create_schema, require_schema
-from dp.ledger.transaction import Transactions
+from dp.ledger.store.transaction import Transactions
 
 T = TypeVar("T")
 

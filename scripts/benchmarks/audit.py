@@ -12,12 +12,12 @@ from tempfile import TemporaryDirectory
 from sqlalchemy import Connection, Engine, create_engine, select
 
 from dp.ledger.answers import Claim, store_first
-from dp.ledger.audit import AuditLog
 from dp.ledger.charge import Bid, charge_or_serve
-from dp.ledger.export import verify_export
+from dp.ledger.log.audit import AuditLog
 from dp.ledger.place import Place
-from dp.ledger.schema import audit
-from dp.ledger.transaction import Transactions
+from dp.ledger.store.schema import audit
+from dp.ledger.store.transaction import Transactions
+from dp.ledger.verifying.export import verify_export
 from dp.price import Price
 from dp.request import Request
 from scripts.benchmarks.comparison import Comparison

@@ -14,8 +14,8 @@ from time import perf_counter
 
 from sqlalchemy import Engine, create_engine, text
 
-from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.ledger import Ledger
+from dp.ledger.limits.budgets import Budgets, Scope
 from dp.price import Price
 from dp.request import Request
 from scripts.benchmarks.comparison import Comparison

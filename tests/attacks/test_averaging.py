@@ -10,7 +10,7 @@ import pytest
 
 import dp
 from dp.errors import BudgetExhaustedError
-from dp.ledger.budgets import Budgets
+from dp.ledger.limits.budgets import Budgets
 from tests.attacks.broken import EverySecondForNothing, ask_with_half_of_the_noise
 from tests.attacks.distinguisher import Counts, Rates, told_apart
 from tests.attacks.world import Answered, Pair, World, world

@@ -25,7 +25,7 @@ from dp.errors import (
 from dp.grid import Grid
 from dp.last_moment import LastMoment
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import audit
+from dp.ledger.store.schema import audit
 from dp.price import Price
 from dp.questions.count import Count
 from dp.questions.mean import Mean

@@ -17,8 +17,8 @@ from dp.caps import Caps
 from dp.chunk import Chunk
 from dp.errors import BudgetExhaustedError, NotReleasedError, ParameterError
 from dp.grid import Grid
-from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.ledger import Ledger
+from dp.ledger.limits.budgets import Budgets, Scope
 from dp.plan import plan
 from dp.price import Price
 from dp.questions.mean import Mean

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from dp.ledger.audit import AuditHead
+from dp.ledger.log.audit import AuditHead
 from vault.errors import PolicyError
 
 __all__ = ["read_head", "write_head"]

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from dp.ledger import Wanted
-from dp.ledger.copies import is_of_copies
+from dp.ledger.limits.copies import is_of_copies
 from dp.nano import show, show_atto
 from kms.utc_text import to_the_second
 from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy, open_keys

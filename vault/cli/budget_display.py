@@ -10,11 +10,11 @@ from rich.text import Text
 
 import dp
 from dp.ledger import Ledger, Status
-from dp.ledger.budgets import KINDS, Budgets
-from dp.ledger.copies import is_of_copies
-from dp.ledger.scope_status import ScopeStatus
-from dp.ledger.shared import SharedStatus
-from dp.ledger.spans import SPANS
+from dp.ledger.limits.budgets import KINDS, Budgets
+from dp.ledger.limits.copies import is_of_copies
+from dp.ledger.limits.scope_status import ScopeStatus
+from dp.ledger.limits.shared import SharedStatus
+from dp.ledger.limits.spans import SPANS
 from kms.utc_text import to_the_minute
 from vault.cli.bar import Bar
 

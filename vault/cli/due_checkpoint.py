@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dp import DpError
-from dp.ledger.audit import AuditHead
+from dp.ledger.log.audit import AuditHead
 from vault.cli.maintenance_context import SHORT, MaintenanceContext
 from vault.maintenance.head_file import HeadFileError, KeptHead, read_head_file, write_head_file
 from vault.maintenance.step import Outcome, Result, Step, Task

@@ -8,7 +8,7 @@ from typing import Final
 
 from dp import DpError
 from dp.ledger import Ledger
-from dp.ledger.logged import Logged
+from dp.ledger.verifying.logged import Logged
 from vault.cli.maintenance_context import SHORT, MaintenanceContext
 from vault.maintenance.step import Outcome, Result, Step, Task
 from vault.opened_ledger import open_ledger

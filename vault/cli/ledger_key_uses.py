@@ -2,7 +2,7 @@
 
 from sqlalchemy import Engine, func, select
 
-from dp.ledger.schema import answer, audit, charge
+from dp.ledger.store.schema import answer, audit, charge
 from vault.rows.key_uses import KeyUse, names_key
 
 # A sealed text is | format, 1 | key id, 4 | ..., see vault/ledger_keys.py; SQL counts from 1.

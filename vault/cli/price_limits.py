@@ -8,9 +8,9 @@ from typing import Final
 
 import dp
 from dp.accounting.either_rule import Limits, Spent
-from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.errors import QuestionPriceError
-from dp.ledger.room import stand_alone
+from dp.ledger.limits.budgets import Budgets, Scope
+from dp.ledger.limits.room import stand_alone
 from vault.policy import Policy
 from vault.policy.declared_budgets import budgets_of
 

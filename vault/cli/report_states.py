@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from dp.errors import AuditError
-from dp.ledger.audit import AuditHead
+from dp.ledger.log.audit import AuditHead
 from kms.rotation_due import most_sealed
 from vault.cli.maintaining import looks
 from vault.cli.maintenance_context import MaintenanceContext

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from sqlalchemy import create_engine
 
-from dp.ledger.audit import AuditHead
+from dp.ledger.log.audit import AuditHead
 from kms import KeyProvider, Keyring, KeyStore
 from kms.seal_counter import SealCounter
 from vault.cli.audit_head_file import read_head

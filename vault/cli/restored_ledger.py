@@ -6,8 +6,8 @@ from contextlib import closing
 from sqlalchemy import Engine, LargeBinary, func, inspect, select
 
 from dp import DpError
-from dp.ledger.audit import AuditHead
-from dp.ledger.schema import answer, audit, charge
+from dp.ledger.log.audit import AuditHead
+from dp.ledger.store.schema import answer, audit, charge
 from kms import Keyring, KeyState, KmsError
 from vault.cli.ledger_key_uses import IN_SEALED_TEXT
 from vault.errors import VaultError

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 from dp.delta import parse_delta
 from dp.epsilon import parse_epsilon
 from dp.errors import DpError
-from dp.ledger.budget import MAX_LIFETIME_NANO
+from dp.ledger.limits.budget import MAX_LIFETIME_NANO
 from dp.nano import show
 from vault.policy.name import refusal
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dp.ledger.budgets import Budgets, Scope
+from dp.ledger.limits.budgets import Budgets, Scope
 from vault.policy.allowance import Windows
 from vault.policy.dataset import DatasetPolicy
 

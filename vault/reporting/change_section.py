@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from dp.ledger.copies import is_of_copies
+from dp.ledger.limits.copies import is_of_copies
 from dp.nano import show, show_atto
 from kms.utc_text import to_the_minute
 from vault.reporting.figures import Change, LogFigures

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from dp.ledger.copies import is_of_copies
+from dp.ledger.limits.copies import is_of_copies
 from dp.nano import show, show_atto
 from vault.reporting.amount import Amount
 from vault.reporting.figures import DatasetFigures, Lifetime, LogFigures

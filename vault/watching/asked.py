@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from dp.batch import FORMAT as BATCH
-from dp.ledger.logged import Logged
+from dp.ledger.verifying.logged import Logged
 from vault.question import Question, QuestionError, parse
 
 __all__ = ["Asked"]

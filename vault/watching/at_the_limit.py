@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 import dp
-from dp.ledger.logged import Logged
+from dp.ledger.verifying.logged import Logged
 from vault.watching.thresholds import Thresholds
 from vault.watching.warning import Warned, percent
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from dp.ledger.logged import Logged
+from dp.ledger.verifying.logged import Logged
 from vault.policy import Policy
 from vault.watching.asked import Asked
 from vault.watching.at_the_limit import at_the_limit

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, create_engine
 
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import metadata
+from dp.ledger.store.schema import metadata
 from tests.dp.ledger.sealing import AuditKeys, ledger_on, make_tables
 from tests.prepared import PreparedDatabases
 from tests.servers.databases import DATABASES

@@ -9,7 +9,7 @@ from dp.errors import LedgerError
 from dp.ledger.answers import Claim
 from dp.ledger.errors import StoredAnswerError
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import answer, audit, charge
+from dp.ledger.store.schema import answer, audit, charge
 from tests.dp.ledger.sealing import a_request, ledger_on
 
 pytestmark = pytest.mark.databases_in_turn

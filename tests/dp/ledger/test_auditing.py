@@ -1,8 +1,8 @@
 import pytest
 
-from dp.ledger.entries import Wanted
-from dp.ledger.events import Event
 from dp.ledger.ledger import Ledger
+from dp.ledger.log.events import Event
+from dp.ledger.verifying.entries import Wanted
 from tests.dp.ledger.sealing import a_request
 
 pytestmark = pytest.mark.databases_in_turn

@@ -11,10 +11,10 @@ from sqlalchemy import Engine, select
 from dp.epsilon import parse_epsilon
 from dp.errors import BudgetExhaustedError, ParameterError, UnknownDatasetError
 from dp.ledger.answers import Claim
-from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.errors import StaleEpochError
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import audit, charge
+from dp.ledger.limits.budgets import Budgets, Scope
+from dp.ledger.store.schema import audit, charge
 from dp.split import equal_shares
 from tests.dp.ledger.sealing import a_request, fresh_ledger
 from tests.sizes import sized

@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import Engine, create_engine, func, select
 
-from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import budget
+from dp.ledger.limits.budgets import Budgets, Scope
+from dp.ledger.store.schema import budget
 from tests.dp.ledger.charging import charge_rounds, charge_two_datasets, first_ever_charge, together
 from tests.dp.ledger.sealing import ledger_on
 from tests.servers.databases import DATABASES

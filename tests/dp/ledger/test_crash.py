@@ -8,7 +8,7 @@ from dp.ask import ask
 from dp.caps import Caps
 from dp.errors import NotReleasedError
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import answer, charge
+from dp.ledger.store.schema import answer, charge
 from dp.questions.count import Count
 from tests.dp.ledger.charging import STEPS, killed_while, three_units
 from tests.dp.ledger.sealing import a_request

@@ -1,8 +1,8 @@
 import pytest
 
 from dp.errors import ParameterError, UnknownDatasetError
-from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.ledger import Ledger
+from dp.ledger.limits.budgets import Budgets, Scope
 from tests.dp.ledger.sealing import a_request
 
 pytestmark = pytest.mark.databases_in_turn

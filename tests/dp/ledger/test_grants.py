@@ -13,10 +13,10 @@ from dp.ask import ask
 from dp.caps import Caps
 from dp.errors import BudgetExhaustedError
 from dp.ledger.answers import Claim
-from dp.ledger.budgets import Budgets, Scope
-from dp.ledger.events import Event
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import metadata
+from dp.ledger.limits.budgets import Budgets, Scope
+from dp.ledger.log.events import Event
+from dp.ledger.store.schema import metadata
 from dp.questions.count import Count
 from tests.dp.ledger.charging import three_units
 from tests.dp.ledger.sealing import a_request, ledger_on

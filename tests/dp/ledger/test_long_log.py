@@ -11,9 +11,9 @@ from sqlalchemy import Connection, create_engine, text
 
 from dp.errors import AuditError
 from dp.ledger import answers
-from dp.ledger.audit import AuditHead
 from dp.ledger.charge import Bid, charge_or_serve
 from dp.ledger.ledger import Ledger
+from dp.ledger.log.audit import AuditHead
 from dp.ledger.place import Place
 from tests.dp.ledger.sealing import a_request, ledger_on
 from tests.sizes import sized

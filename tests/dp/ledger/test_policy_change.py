@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 from dp.errors import BudgetExhaustedError, ParameterError, UnknownDatasetError
 from dp.ledger.errors import SoftLimitError
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import audit
+from dp.ledger.store.schema import audit
 from tests.dp.ledger.sealing import a_request
 
 pytestmark = pytest.mark.databases_in_turn

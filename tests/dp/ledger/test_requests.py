@@ -20,10 +20,10 @@ from dp.errors import (
     UnknownDatasetError,
 )
 from dp.ledger.answers import Claim
-from dp.ledger.budgets import Budgets, Scope
 from dp.ledger.errors import QuestionPriceError, StaleEpochError
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import audit, charge, request
+from dp.ledger.limits.budgets import Budgets, Scope
+from dp.ledger.store.schema import audit, charge, request
 from dp.price import Price
 from dp.questions.count import Count
 from tests.dp.ledger.charging import three_units, together

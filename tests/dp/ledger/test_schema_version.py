@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 
 from dp.errors import LedgerError, SchemaVersionError
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import LEDGER_VERSION, schema
+from dp.ledger.store.schema import LEDGER_VERSION, schema
 from tests.dp.ledger.sealing import a_request, ledger_on
 
 CALLS: list[Callable[[Ledger], object]] = [

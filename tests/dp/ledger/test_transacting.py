@@ -5,7 +5,7 @@ from sqlalchemy import Engine, create_engine, text, update
 
 from dp.errors import AuditError
 from dp.ledger.ledger import Ledger
-from dp.ledger.schema import audit_head
+from dp.ledger.store.schema import audit_head
 from tests.dp.ledger.sealing import AuditKeys, a_request, fresh_ledger, ledger_on
 from tests.open_files import open_files
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dp.ledger.schema import LEDGER_VERSION
+from dp.ledger.store.schema import LEDGER_VERSION
 from tests.vault.cli.conftest import Run
 from tests.vault.cli.test_audit_showing import shown
 from tests.vault.cli.test_audit_verifying import changed

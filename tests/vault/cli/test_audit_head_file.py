@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dp.ledger.audit import AuditHead
+from dp.ledger.log.audit import AuditHead
 from vault.cli.audit_head_file import read_head, write_head
 from vault.errors import PolicyError
 

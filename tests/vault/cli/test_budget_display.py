@@ -4,10 +4,10 @@ import json
 from rich.console import Console
 
 from dp.ledger import Status
-from dp.ledger.budgets import Budgets, Scope
-from dp.ledger.copies import OWN_NAME
-from dp.ledger.scope_status import ScopeStatus
-from dp.ledger.shared import SharedStatus
+from dp.ledger.limits.budgets import Budgets, Scope
+from dp.ledger.limits.copies import OWN_NAME
+from dp.ledger.limits.scope_status import ScopeStatus
+from dp.ledger.limits.shared import SharedStatus
 from vault.cli.budget_display import ShownBudget, in_one_line
 
 NOON = 1_790_424_000_000_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dp.ledger.logged import Logged
+from dp.ledger.verifying.logged import Logged
 from tests.vault.cli.conftest import Run
 from tests.vault.cli.maintained import told
 from vault.cli.due_watching import charged_since

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dp.errors import BudgetExhaustedError
-from dp.ledger.budgets import Budgets, Scope
+from dp.ledger.limits.budgets import Budgets, Scope
 from dp.price import Price
 from dp.request import Request
 from kms import Keyring, open_provider

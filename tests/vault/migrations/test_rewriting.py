@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Column, Integer, LargeBinary, MetaData, String, Table, Text, create_engine, inspect
 from sqlalchemy.schema import CreateSchema
 
-from dp.ledger.schema import metadata as ledger_tables
+from dp.ledger.store.schema import metadata as ledger_tables
 from kms import KeyStore
 from tests.vault.mapping.clinic import Base
 from tests.vault.migrations.alembic_project import AlembicProject

@@ -1,5 +1,5 @@
-from dp.ledger.budgets import Budgets, Scope
-from dp.ledger.spans import SPANS
+from dp.ledger.limits.budgets import Budgets, Scope
+from dp.ledger.limits.spans import SPANS
 from tests.vault.policy.example import example_policy, policy_after
 from vault.policy import allowance
 from vault.policy.declared_budgets import budgets_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import dp
 from dp.batch import FORMAT
-from dp.ledger.logged import Logged
+from dp.ledger.verifying.logged import Logged
 from vault.policy import Policy
 from vault.question import admit, parse
 from vault.watching.asked import Asked

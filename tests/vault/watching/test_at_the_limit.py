@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine
 
-from dp.ledger.budgets import Budgets, Scope
-from dp.ledger.logged import Logged
+from dp.ledger.limits.budgets import Budgets, Scope
+from dp.ledger.verifying.logged import Logged
 from tests.dp.ledger.sealing import a_request, ledger_on
 from tests.vault.watching.logs import DAY, declared, entry
 from vault.watching.at_the_limit import at_the_limit

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from dp.ledger.logged import Logged
+from dp.ledger.verifying.logged import Logged
 from tests.vault.watching.logs import DAY, POLICY, declared, entry
 from vault.watching.watch import CODES, watch
 

@@ -1,0 +1,1 @@
+"""Log: the audit log, an entry at a time, and its head."""
