@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Connection, bindparam, create_engine, insert, literal_column, select
 from sqlalchemy.exc import OperationalError
 
-from dp.ledger import driver_rows as module
+from dp.ledger.store import driver_rows as module
 from dp.ledger.store.driver_rows import driver_rows
 from dp.ledger.store.schema import event
 
