@@ -30,8 +30,6 @@ settings.load_profile("sized")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.register_profile("sized", max_examples=EXAMPLES)
-    settings.load_profile("sized")
     config.stash[not_run.KEY] = notes = NotRun()
     config.pluginmanager.register(_Listener(notes))
     for marker in in_turn.MARKERS:

@@ -15,5 +15,6 @@ PROCESSES.set_forkserver_preload(
         "tests.dp.ledger.charging",
         "tests.flows.faults.runs",
         "tests.flows.faults.traffic",
+        "tests.everything",
     ]
 )

@@ -1,4 +1,4 @@
-"""Warm commands: `noisevault` or `alembic` in a process of its own, forked from one that has imported it already.
+"""Warm commands: `noisevault` in a process of its own, forked from one that has imported everything already.
 
 To import costs more than most commands do, and pages are followed by dozens of them. How a command starts from nothing
 is tested where that is the matter (tests/vault/cli/test_app.py, tests/flows/faults). At the suite's size `alembic` and
@@ -42,13 +42,18 @@ sys.exit(int(status) if status else 137)
 """
 
 
+def warm_program(name: str = "noisevault") -> Path:
+    """A program to start in place of `name`, in a folder of all of them. It lasts as long as this process."""
+    program = _programs() / name
+    return program if program.exists() else Path(sys.executable).with_name(name)
+
+
 @cache
-def warm_program() -> Path:
-    """A program to start in place of `noisevault`, in a folder of all of them. It lasts as long as this process."""
+def _programs() -> Path:
     folder = tempfile.TemporaryDirectory(prefix="warm-")
     path = Path(folder.name)
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm_commands", str(path / "socket"), name],
+        [sys.executable, "-m", "tests.warm_commands", str(path / "socket")],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
@@ -68,7 +73,7 @@ def warm_program() -> Path:
         program = path / name
         program.write_text(CLIENT.format(python=sys.executable, path=str(path / "socket")), encoding="utf-8")
         program.chmod(0o700)
-    return path / "noisevault"
+    return path
 
 
 def serve(path: str) -> None:
@@ -78,6 +83,7 @@ def serve(path: str) -> None:
     import alembic.config  # noqa: F401
     from sqlalchemy import create_engine
 
+    import tests.everything  # noqa: F401
     from vault.cli.commands import Commands
 
     commands = Commands()
@@ -99,11 +105,11 @@ def serve(path: str) -> None:
                 pass
         if os.fork() == 0:
             listening.close()
-            do(asked, name, main)
+            do(asked)
         asked.close()
 
 
-def do(asked: socket.socket, name: str, main: Callable[[], object]) -> None:
+def do(asked: socket.socket) -> None:
     """In the forked process: what a new one would find, and the status to whoever asked."""
     head, files, _, _ = socket.recv_fds(asked, 8, 3)
     wanted = int.from_bytes(head, "big")
@@ -175,4 +181,4 @@ PROGRAMS: Final[dict[str, Callable[[list[str]], None]]] = {
 
 
 if __name__ == "__main__":
-    serve(*sys.argv[1:])
+    serve(sys.argv[1])

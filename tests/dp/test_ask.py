@@ -316,7 +316,7 @@ def test_the_core_is_deterministic(ledger: Ledger) -> None:
 
 def test_the_noise_is_about_the_data(ledger: Ledger) -> None:
     ledger.declare("people", 10**13, reason="a test", accept=True)
-    n = sized(50, 500)
+    n = sized(20, 500)
     answers = [
         ask(ledger, a_request(EPSILON, f"question {number}"), COUNT, lambda: rows(1000), salt=SALT)
         for number in range(n)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dp.grid import MAX_FLOAT_BOUND, MAX_INT_BOUND, Grid
 from dp.quantising import has_place
 from tests.dp.rows import HOSTILE_FLOATS, HOSTILE_INTS
+from tests.sizes import sized
 
 BOUNDS = st.one_of(st.integers(-1000, 1000), st.integers(-MAX_INT_BOUND, MAX_INT_BOUND))
 STEPS = st.one_of(
@@ -67,7 +68,7 @@ def test_floats_on_another_step_land_within_half_of_one(values: list[float]) -> 
 
 
 @given(values=st.lists(FLOATS, min_size=1, max_size=8), before=st.integers(0, 70_000))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=sized(10, 25))
 def test_where_a_value_stands_does_not_change_it(values: list[float], before: int) -> None:
     grid = Grid.of("-99", "99", "0.3") if before % 2 else Grid.of("-100", "100", "0.01")
     alone = [int(grid.quantise(np.array([value]))[0]) for value in values]

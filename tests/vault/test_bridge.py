@@ -21,7 +21,7 @@ from kms import Keyring, ProviderSettings, Purpose, open_provider
 from kms.providers.local import create_key_file
 from tests.vault.phases import set_phase
 from tests.vault.projects import make_project, visit, write_policy
-from vault.bridge import answer, answers, chunks, dp_question
+from vault.bridge import answer, answers, chunks, dp_question, ties_of
 from vault.budgets import declare_budgets
 from vault.changeover.phase import Phase, Subject
 from vault.errors import PolicyError

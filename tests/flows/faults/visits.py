@@ -22,16 +22,7 @@ from vault.rows.raw_table import raw_table
 from vault.rows.scan import key_id_of
 from vault.schema import tables
 
-# Processes are forked off one that has imported all this and opened nothing: they begin at once.
-PROCESSES: Final = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(
-    [
-        *("tests.flows.faults.runs", "tests.flows.faults.traffic", "vault.cli.maintaining"),
-        *("sqlalchemy.dialects.sqlite.pysqlite", "sqlalchemy.dialects.postgresql.psycopg", "psycopg"),
-        *("sqlalchemy.dialects.mysql.pymysql", "pymysql"),
-        *(f"vault.jobs.writing.{name}" for name in ("sqlite", "postgres", "mariadb")),
-    ]
-)
+PROCESSES: Final = forkserver.PROCESSES
 
 SEALED: Final = ("national_id", "diagnosis", "spending")
 # A process that was told of no rotation seals by the older key for so many seconds.
