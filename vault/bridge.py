@@ -20,7 +20,7 @@ from dp.ask_batch import ask_batch
 from dp.last_moment import NO_LAST_MOMENT, LastMoment
 from dp.ledger import Ledger
 from dp.request import Request
-from dp.tie_break import row_ties
+from dp.tie_break import integer_row_ties, row_ties
 from vault.errors import PolicyError
 from vault.expression import Column, Expression
 from vault.jobs.walking.key_pages import within_raw

@@ -17,6 +17,8 @@ from dp.nano import show, show_atto
 from kms.utc_text import to_the_second
 from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy, open_keys
 from vault.opened_ledger import open_ledger
+from vault.reporting.change_section import what_changed
+from vault.reporting.page import visible
 
 __all__ = ["parse_moment", "show_audit", "what"]
 

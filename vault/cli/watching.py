@@ -17,6 +17,7 @@ from vault.cli.options import POLICY, JsonOption, PolicyOption, load_policy, ope
 from vault.duration import show_exactly
 from vault.exact_number import exact_number
 from vault.opened_ledger import open_ledger
+from vault.reporting.page import visible
 from vault.watching.thresholds import DEFAULTS, Thresholds
 from vault.watching.warning import Warned
 from vault.watching.watch import watch
