@@ -33,7 +33,7 @@ def numbers_and_names() -> Iterator[None]:
     """While rows of budgets are reckoned with. Raises: AuditError where those are no numbers, or names of nothing."""
     try:
         yield
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError):
         raise AuditError(
             "a budget's row in the ledger's tables is none that was written here: verify the audit, restore the ledger"
-        ) from error
+        ) from None  # a KeyError says what stands in the row

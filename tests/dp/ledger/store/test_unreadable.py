@@ -50,8 +50,9 @@ def test_a_budget_that_is_no_number_refuses_each_charge_and_says_what_to_do(
     ledger.share_lifetime("all", 10**9, ["people"])
     with engine.begin() as connection:
         connection.execute(text(f"UPDATE noisevault_{change}"))
-    with pytest.raises(AuditError, match="verify the audit, restore the ledger"):
+    with pytest.raises(AuditError, match="verify the audit, restore the ledger") as told:
         ledger.charge(a_request())
+    assert told.value.__suppress_context__, "which says what stands in the row"
     with pytest.raises(AuditError):
         ledger.verify_audit()
 
